@@ -85,25 +85,6 @@ import TestSupport
         await replica.stop()
     }
 
-    /// A follower's process that ends between restoring the copy and writing down how far it is leaves such a state.
-    @Test func copyWithoutRecordedStateIsReplaced() async throws {
-        let store = MemoryStore(), (pool, oracle) = try source()
-        let replica = try await Replicator(of: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .forTests)
-        let path = folder.path("b.db")
-        try await Replicator.restore(to: path, from: store, key: key)
-        let none = #"{"term":[0,0,0,0,0,0,0,0],"link":0,"tag":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#
-        try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[],"generation":0}}"#.utf8)
-            .write(to: URL(fileURLWithPath: path + "-replica"))
-        for _ in 0..<4 { try oracle.commit(pool) }
-        try await replica.waitUntilStored(timeout: .forTests)
-        await replica.stop()
-        let follower = try await ReplicaFollower(at: path, following: store, key: key)
-        try await follower.catchUp()
-        #expect(try check(oracle, follower) == 7)
-        await follower.stop()
-    }
-
     @Test func failedFirstRestoreLeavesNoFile() async throws {
         let path = folder.path("b.db")
         for _ in 0..<2 {

@@ -14,6 +14,10 @@ import SQLCipherKitFiles
 /// authentic is never written. Only the follower may write to the copy: changes by another program are lost or damage it. One
 /// follower at a time has a copy.
 ///
+/// Beside the copy is a note of its position, sealed with the database's key and tied to the copy's present content. So a program
+/// without the key cannot make a copy skip commits. If the process ended while the copy changed, the next follower reads all of
+/// the newest state.
+///
 /// The copy never returns to an earlier state, and never changes to another history. If the store shows one, ``catchUp()`` throws
 /// ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, the status has the same error, and the
 /// copy is unchanged.
@@ -60,13 +64,14 @@ public actor ReplicaFollower {
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
     /// - Parameters:
-    ///   - path: the path of the copy. Its position is in a file beside it, with the suffix `-replica`.
+    ///   - path: the path of the copy. Its position is in a file beside it, sealed, with the suffix `-replica`.
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted.
     ///   - interval: the time between two requests for changes, at least 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
     /// - Throws: as ``Replicator/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
-    ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
+    ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made, or if
+    ///   the note beside it was changed, or belongs to another copy or to an earlier content: remove the copy and the note;
     ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if the store lacks the copy's state;
     ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
     ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
@@ -78,24 +83,28 @@ public actor ReplicaFollower {
         self.path = path
         let interval = interval.betweenPolls, store = CheckedStore(store), lock = try FollowerState.lock(path)
         self.lock = lock
-        if let known = try FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
-            state = known
-        } else {
-            state = try await withTaskExecutorPreference(BlockingExecutor.shared) {
+        let note = FileManager.default.fileExists(atPath: path) ? try FollowerState.note(for: path) : nil
+        var restored: FollowerState?
+        if note == nil {
+            restored = try await withTaskExecutorPreference(BlockingExecutor.shared) {
                 try await FollowerState.restore(path, from: store, key)
             }
         }
-        replica = try await ReplicaReader(store, key: key, holding: state.held)
-        database = try await BlockingExecutor.run {
-            var configuration = configuration
-            configuration.access = .readWrite
-            do {
-                return try DatabasePool(.file(path), key: key, configuration: configuration)
-            } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
-                throw DatabaseError.changedReplicaKey(
-                    "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")
+        let pool = try await Self.open(path, key, configuration)
+        do {
+            if let restored {
+                // Each copy of a snapshot has the same first page.
+                try await pool.write { db in try db.writeFirstPage() }
+                state = try await pool.writeWithoutTransaction { db in try restored.written(for: path, in: db) }
+            } else {
+                state = try await pool.writeWithoutTransaction { db in try FollowerState(note ?? [], of: db, at: path) }
             }
+            replica = try await ReplicaReader(store, key: key, holding: state.held)
+        } catch {
+            try? await pool.close()
+            throw error
         }
+        database = pool
         encryption = key
         status = Status(position: state.position, newest: state.position, storedAt: .distantPast)
         loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
@@ -107,6 +116,21 @@ public actor ReplicaFollower {
     }
 
     deinit { loop?.cancel() }
+
+    private static func open(
+        _ path: String, _ key: DatabaseKey, _ configuration: DatabaseConfiguration
+    ) async throws -> DatabasePool {
+        try await BlockingExecutor.run {
+            var configuration = configuration
+            configuration.access = .readWrite
+            do {
+                return try DatabasePool(.file(path), key: key, configuration: configuration)
+            } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
+                throw DatabaseError.changedReplicaKey(
+                    "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")
+            }
+        }
+    }
 
     /// The state of the follower.
     public var currentStatus: Status { status }
@@ -260,15 +284,16 @@ public actor ReplicaFollower {
         state.intent = Replicator.Position(generation: UInt64(generation), commit: place.commits)
         // From now on the copy may have what was seen, and follows nothing else.
         state.held = held
-        try state.write(for: path)
+        let (path, before, after) = (path, state, FollowerState(generation: generation, place: place, held: held))
+        try await database.writeWithoutTransaction { db in try before.write(for: path, sealedWith: [LogHold(db).replicaKey()]) }
         if spool.pageCount > 0 {
             let box = Box(spool: spool)
-            try await database.write { db in try box.spool.replay(into: db) }
+            try await database.write { db in
+                try db.writeFirstPage()
+                try box.spool.replay(into: db)
+            }
         }
-        // The note of it may not outlive it.
-        try await database.writeWithoutTransaction { db in try db.main.makeDurable() }
-        state = FollowerState(generation: generation, place: place, held: held)
-        try state.write(for: path)
+        state = try await database.writeWithoutTransaction { db in try after.written(for: path, in: db) }
         status.position = state.position
     }
 
@@ -325,8 +350,12 @@ extension ReplicaFollower {
     /// Encrypts the copy as the pages of a section are. If the process ends in the middle, the next follower replaces its content.
     private func giveCopy(_ key: DatabaseKey, _ salt: [UInt8], _ held: HeldPlace) async throws {
         let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
-        state = .unknown(holding: held)
-        try state.write(for: path)
+        let (path, unknown, newKey) = (path, FollowerState.unknown(holding: held), try ReplicaKey(new, salt: salt))
+        state = unknown
+        // Whichever key the copy has in the end, that opens the note.
+        try await database.writeWithoutTransaction { db in
+            try unknown.write(for: path, sealedWith: [LogHold(db).replicaKey(), newKey])
+        }
         try await database.changeKey(to: new)
     }
 
@@ -384,6 +413,9 @@ private final class PageSpool {
 }
 
 private extension Connection {
+    /// Writes the first page as it is, in the open transaction: it is encrypted with another initialization vector.
+    func writeFirstPage() throws { try main.setUserVersion(main.userVersion) }
+
     /// Writes an encrypted page of a replica in the open transaction.
     /// - Parameter bytes: the page; decrypted in place.
     /// - Throws: ``ResultCode/corrupt`` if the page does not match its authentication code.
@@ -398,14 +430,23 @@ private extension Connection {
     }
 }
 
-/// How far a follower's database has come, in a file beside it.
+/// How far a follower's database has come, in a file beside it. It is sealed with the database's key, or with two keys while that
+/// changes.
 private struct FollowerState: Codable {
+    private static let magic = Array("SQLCipherKit follower 1".utf8)
+
     /// The database has at least this state.
     var generation: UInt32
     var place: ReplicaReader.Place
     /// A state that the database may have already: nothing before it may become visible any more.
     var intent: Replicator.Position?
     var held: HeldPlace
+    /// The end of the first page of the database that has exactly this state; see ``Connection/endOfFirstPage()``.
+    var mark: [UInt8] = []
+
+    init(generation: UInt32, place: ReplicaReader.Place, held: HeldPlace) {
+        (self.generation, self.place, self.held) = (generation, place, held)
+    }
 
     /// A copy of which nothing is known: its content is replaced.
     static func unknown(holding held: HeldPlace = HeldPlace()) -> FollowerState {
@@ -417,13 +458,27 @@ private struct FollowerState: Codable {
     static func path(for database: String) -> String { database + "-replica" }
 
     /// - Returns: nil if no follower has made the copy.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
-    static func read(for database: String) throws -> FollowerState? {
-        let path = path(for: database)
-        guard let bytes = try OwnFile.contents(of: path) else { return nil }
-        do { return try JSONDecoder().decode(FollowerState.self, from: Data(bytes)) } catch {
-            throw DatabaseFile.cannotOpen(path, "it is damaged: remove it and the copy, and follow again")
-        }
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read.
+    static func note(for database: String) throws -> [UInt8]? { try OwnFile.contents(of: path(for: database)) }
+
+    /// Reads what a note says of the database beside it.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the note was changed, or is not of this database as it is.
+    init(_ note: [UInt8], of db: Connection, at path: String) throws {
+        let key = try LogHold(db).replicaKey()
+        let refusal = DatabaseFile.cannotOpen(
+            Self.path(for: path), "it is not the last note of this copy's follower: remove it and the copy, and follow again")
+        do {
+            var reader = ByteReader(replica: note), found: FollowerState?
+            while !reader.isAtEnd, found == nil { found = try key.open(note: try reader.prefixed(), as: Self.magic) }
+            guard let found else { throw refusal }
+            self = found
+        } catch { throw refusal }
+        if generation == 0 { return }
+        if try db.endOfFirstPage() == mark { return }
+        // The copy was changed, and then the process ended: that may be by all that was to be written, or by something else.
+        guard let intent else { throw refusal }
+        self = .unknown(holding: held)
+        self.intent = intent
     }
 
     /// Takes the lock that one follower of a copy has at a time.
@@ -452,8 +507,10 @@ private struct FollowerState: Codable {
                 if (try? held.require(in: reader.tail.end, reader.opening)) == nil {
                     throw DatabaseError.damagedReplica("the first snapshot of the history that has begun is not complete")
                 }
+                guard let key = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
                 state = FollowerState(generation: held.generation, place: place, held: held)
-                try state.write(for: path)
+                // Of the file that gets the name now, nothing is known until it is opened.
+                try unknown(holding: held).write(for: path, sealedWith: [key])
             }
             return state
         } catch {
@@ -465,7 +522,19 @@ private struct FollowerState: Codable {
     }
 
     /// Writes it so that a crash leaves either this or the former state.
-    func write(for database: String) throws {
-        try OwnFile.replace(Self.path(for: database), with: [UInt8](try JSONEncoder().encode(self)))
+    func write(for database: String, sealedWith keys: [ReplicaKey]) throws {
+        var bytes: [UInt8] = []
+        for key in keys { bytes.append(prefixed: try key.seal(note: self, as: Self.magic)) }
+        try OwnFile.replace(Self.path(for: database), with: bytes)
+    }
+
+    /// Writes it as that of the database's present content, which is on the disk then. No transaction may be open.
+    func written(for database: String, in db: Connection) throws -> FollowerState {
+        // The note of it may not outlive it.
+        try db.main.makeDurable()
+        var state = self
+        state.mark = try db.endOfFirstPage()
+        try state.write(for: database, sealedWith: [LogHold(db).replicaKey()])
+        return state
     }
 }

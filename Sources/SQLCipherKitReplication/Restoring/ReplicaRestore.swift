@@ -247,20 +247,17 @@ private struct RestoreProgress: Codable {
     /// - Returns: nil if the record is of something else, or was changed.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key has sealed something that is no record of this form.
     init?(_ record: [UInt8], with key: ReplicaKey) throws {
-        guard record.count > ReplicaKey.nonceCount + ReplicaKey.tagCount else { return nil }
-        let nonce = Array(record.prefix(ReplicaKey.nonceCount))
-        guard let plain = key.open(record.dropFirst(nonce.count), with: Self.magic, nonce: nonce) else { return nil }
-        do { self = try JSONDecoder().decode(Self.self, from: Data(plain)) } catch {
+        do {
+            guard let progress: Self = try key.open(note: record, as: Self.magic) else { return nil }
+            self = progress
+        } catch {
             throw DatabaseError.damagedReplica(
                 "what an interrupted restore has left is of an unknown form: remove the file -restoring-state"
             )
         }
     }
 
-    func sealed(with key: ReplicaKey) throws -> [UInt8] {
-        let nonce = try ReplicaKey.random(ReplicaKey.nonceCount), plain = [UInt8](try JSONEncoder().encode(self))
-        return try nonce + key.seal(plain, with: Self.magic, nonce: nonce)
-    }
+    func sealed(with key: ReplicaKey) throws -> [UInt8] { try key.seal(note: self, as: Self.magic) }
 
     /// Whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same, without
     /// the pages.

@@ -25,6 +25,9 @@ final class LogHold {
         if staysOnClose { try connection.keepLogOnClose() }
     }
 
+    /// Uses a connection that another owner closes.
+    init(_ connection: Connection) { self.connection = connection }
+
     /// Whether no transaction is open.
     var isIdle: Bool { !connection.isInTransaction }
 

@@ -253,6 +253,31 @@ final class ReplicaSource {
     static func lockPage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize + 1) }
 }
 
+extension Connection {
+    /// The last bytes of the first page, as it was committed last and is on the disk. The page's initialization vector and its
+    /// authentication code are there, and so they are others whenever it was written.
+    ///
+    /// No transaction may be open.
+    func endOfFirstPage() throws -> [UInt8] {
+        let hold = LogHold(self)
+        var start = try hold.begin()
+        defer { hold.end() }
+        let end = start.frame, size = try hold.layout().pageSize
+        var page = [UInt8](repeating: 0, count: size)
+        try page.withUnsafeMutableBytes { page in
+            start.frame = 0
+            if end > 0, let path = try main.path, let log = try? LogFile(ofDatabaseAt: path, at: start, pageSize: size),
+                let frame = log.lastFrame(of: 1, upTo: end), log.copy(1, inFrame: frame, to: page)
+            {
+                return
+            }
+            // The log has nothing of it, or starts again, and then it is in the database.
+            _ = try hold.readFile(page, at: 0)
+        }
+        return page.suffix(64)
+    }
+}
+
 /// Reads frames of a write-ahead log, and checks them as SQLite does (<https://sqlite.org/fileformat2.html#wal_file_format>). They
 /// are encrypted, and stay so.
 ///
@@ -346,6 +371,17 @@ private final class LogFile {
             if header[4...].contains(where: { $0 != 0 }) { commits += 1 }
         }
         return commits
+    }
+
+    /// The last frame that has a page, from the first one on up to `end`.
+    func lastFrame(of page: UInt32, upTo end: UInt32) -> UInt32? {
+        var number = [UInt8](repeating: 0, count: 4)
+        for frame in stride(from: end, to: 0, by: -1) {
+            let offset = 32 + (Int(frame) - 1) * (24 + pageSize)
+            guard number.withUnsafeMutableBytes({ file.read($0, at: offset) }) == 4 else { return nil }
+            if number.bigEndian(at: 0, as: UInt32.self) == page { return frame }
+        }
+        return nil
     }
 
     /// Copies one page.
