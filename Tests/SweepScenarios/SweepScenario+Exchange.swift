@@ -3,12 +3,15 @@ import SQLCipherKit
 import SQLCipherKitReplication
 import SQLCipherKitSync
 
-/// What is said of a database elsewhere: a follower's position beside its copy, and the messages between two copies.
+/// What is said of a database elsewhere: the commits that its replica has acknowledged, a follower's position beside its copy, and
+/// the messages between two copies.
 extension SweepScenario {
     private static let steps = 3
 
     static func exchanged(_ action: String, _ mode: String) throws -> SweepScenario? {
         switch action {
+        case "replicate": return try replicating(.everyCommit)
+        case "replicate-whole": return try replicating(.wholeFile)
         case "follow": return try following(.everyCommit)
         case "follow-whole": return try following(.wholeFile)
         case "messages": return try messages(mode, .everyCommit)
@@ -47,12 +50,76 @@ extension SweepScenario {
         try db.execute("UPDATE t SET x = x || \(String(number))")
     }
 
+    // MARK: - Replicating
+
+    /// A database whose store is on another machine, which keeps its power.
+    private static func replicating(_ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
+        let files = FileManager.default
+        let store = { (folder: String, name: String) in folder + "/../store-\(name)" }
+        /// Writes rows, keeps the store as it is after each, and says that it has it.
+        @Sendable func replicate(_ folder: String, _ name: String, _ numbers: [Int], keeping: Bool) throws {
+            let pool = try DatabasePool(
+                .file(folder + "/a.db"), key: one(), configuration: configuration("wal", durability))
+            let present = folder + "/../store-" + name
+            let store = try FolderStore(present)
+            try waiting {
+                let replica = try await Replicator(of: pool, in: store)
+                for number in numbers {
+                    try await pool.write { db in try write(number, db) }
+                    try await replica.waitUntilStored()
+                    if !keeping { continue }
+                    try FileManager.default.copyItem(atPath: present, toPath: folder + "/../store-\(number)")
+                    returned()
+                }
+                await replica.stop()
+                try await pool.close()
+            }
+        }
+        nonisolated(unsafe) var acknowledged = 0
+        return SweepScenario(
+            prepare: { folder in
+                for name in ["now", "again"] + (0...steps).map(String.init) { try? files.removeItem(atPath: store(folder, name)) }
+                let db = try Connection(.file(folder + "/a.db"), key: one(), configuration: configuration("wal", .everyCommit))
+                try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+                db.close()
+                try replicate(folder, "now", [], keeping: false)
+                try files.copyItem(atPath: store(folder, "now"), toPath: store(folder, "0"))
+            },
+            act: { folder in try replicate(folder, "now", Array(1...steps), keeping: true) },
+            check: { folder in
+                // What the store has after the power cut: at least what was acknowledged before.
+                try? files.removeItem(atPath: store(folder, "again"))
+                try files.copyItem(atPath: store(folder, "\(acknowledged)"), toPath: store(folder, "again"))
+                try replicate(folder, "again", [100], keeping: false)
+                let restored = folder + "/../restored.db", written = try numbers(folder + "/a.db")
+                for suffix in ["", "-wal", "-shm"] { try? files.removeItem(atPath: restored + suffix) }
+                let again = try FolderStore(store(folder, "again"))
+                try waiting { try await Replicator.restore(to: restored, from: again, key: one()) }
+                let found = try numbers(restored)
+                guard found == written, found.starts(with: Array(1...steps).prefix(acknowledged)), found.last == 100 else {
+                    throw Wrong(description: "\(acknowledged) rows are acknowledged, \(written) are here, and \(found) in the store")
+                }
+                let others = names(in: folder).filter { !$0.hasPrefix("a.db") }
+                guard others.isEmpty else { throw Wrong(description: "there are \(others)") }
+            },
+            checkReturned: { _, calls in acknowledged = calls })
+    }
+
     // MARK: - Following
 
     /// A follower's copy, whose store and original are outside of what the power cut takes.
     private static func following(_ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
         // Beside the folder that is recorded.
         let original = { (folder: String) in folder + "/../original.db" }, store = { (folder: String) in folder + "/../store" }
+        /// The numbers in the copy. The check writes, which nothing but the follower may do: so its files are copied.
+        @Sendable func copied(_ folder: String) throws -> [Int] {
+            let files = FileManager.default, path = folder + "/../copied.db"
+            for suffix in ["", "-wal", "-shm"] { try? files.removeItem(atPath: path + suffix) }
+            for suffix in ["", "-wal"] where files.fileExists(atPath: folder + "/copy.db" + suffix) {
+                try files.copyItem(atPath: folder + "/copy.db" + suffix, toPath: path + suffix)
+            }
+            return try numbers(path)
+        }
         /// Runs with a follower of the copy, after its store was brought up to date.
         @Sendable func follow(_ folder: String, writing steps: ClosedRange<Int>?) throws {
             let pool = try DatabasePool(.file(folder + "/../original.db"), key: one())
@@ -85,10 +152,10 @@ extension SweepScenario {
             act: { folder in try follow(folder, writing: 2...1 + steps) },
             check: { folder in
                 // The copy is a state that the original had, whatever the position beside it says.
-                let before = try numbers(folder + "/copy.db")
+                let before = try copied(folder)
                 guard before == Array(1...max(before.count, 1)) else { throw Wrong(description: "the copy has the rows \(before)") }
                 try follow(folder, writing: nil)
-                let after = try numbers(folder + "/copy.db"), all = try numbers(original(folder))
+                let after = try copied(folder), all = try numbers(original(folder))
                 guard after == all else { throw Wrong(description: "the copy has the rows \(after) of \(all)") }
                 let others = names(in: folder).filter { !$0.hasPrefix("copy.db") }
                 guard others.isEmpty else { throw Wrong(description: "there are \(others)") }

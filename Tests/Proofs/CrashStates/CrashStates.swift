@@ -14,7 +14,8 @@ struct CrashStates {
         "key-in-place", "key-in-place-without-sync", "key-by-file",
         "key-by-file-after-a-commit", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
-        "restore-pages", "restore-pages-on", "restore-pages-instead", "follow", "follow-whole", "messages", "messages-whole",
+        "restore-pages", "restore-pages-on", "restore-pages-instead", "replicate", "replicate-whole", "follow",
+        "follow-whole", "messages", "messages-whole",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
         "slots-rotate-in-place", "slots-rotate-by-file", "import", "import-new", "import-mirror",
     ]
@@ -59,7 +60,7 @@ struct CrashStates {
         switch name {
         case "commits": ["delete", "truncate", "persist", "wal"]
         case "slots-upgrade", "import-new": ["delete"]
-        case "follow", "follow-whole": ["wal"]
+        case "replicate", "replicate-whole", "follow", "follow-whole": ["wal"]
         default: ["delete", "wal"]
         }
     }

@@ -10,7 +10,8 @@ import TestSupport
         "commits", "create,attached", "moves,moves-whole", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,encrypt-once,decrypt", "erase,restore,restore-by-rows",
         "backup,backup-over-another,export", "backup-by-rows,backup-by-link,backup-without-links",
-        "restore-pages,restore-pages-on,restore-pages-instead", "follow,follow-whole", "messages,messages-whole",
+        "restore-pages,restore-pages-on,restore-pages-instead", "replicate,replicate-whole", "follow,follow-whole",
+        "messages,messages-whole",
         "slots-for-a-raw-key,slots-add,slots-rotate-by-file", "slots-for-a-passphrase,slots-remove,slots-change,slots-upgrade",
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
@@ -19,6 +20,11 @@ import TestSupport
         let outcome = try Command.run(BuildProducts.executable("CrashStates"), ["--list"])
         let tried = Self.scenarios.flatMap { $0.split(separator: ",").map(String.init) }
         #expect(outcome.output.split(separator: "\n").map(String.init).sorted() == tried.sorted())
+        // What the article says of each call was tried, and all that is tried is there.
+        let article = try String(contentsOf: Repository.file("Sources/SQLCipherKit/Documentation.docc/WhatSurvives.md"), encoding: .utf8)
+        let rows = article.split(separator: "\n").map { $0.split(separator: "|") }.filter { $0.count == 4 }
+        let named = rows.flatMap { row in (row.last ?? "").matches(of: #/`([a-z-]+)`/#).map { String($0.1) } }
+        #expect(named.sorted() == tried.sorted())
     }
 
     @Test(arguments: scenarios) func crashStatesLeaveWholeDatabases(scenarios: String) throws {
