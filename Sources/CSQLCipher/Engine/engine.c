@@ -64,6 +64,7 @@
 
 /* One aspect each. ENGINE.md lists the private functions and fields of SQLite and SQLCipher that they use. */
 #include "schemas.h"
+#include "reader.h"
 /* These replace functions of the engine: an unused one no longer replaces anything. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
@@ -107,7 +108,6 @@
 #include "snapshots.h"
 #include "logging.h"
 #include "tokens.h"
-#include "full_text_reader.h"
 #include "full_text_words.h"
 #include "full_text_segment.h"
 #include "full_text_check.h"

@@ -26,17 +26,20 @@ static int sqlcipherkit_read_committed(Pager *pager, codec_ctx *codec, Pgno numb
 static int sqlcipherkit_each_free_page(Pager *pager, codec_ctx *codec, int (*body)(void *, Pgno), void *argument) {
     unsigned char *bytes = sqlite3_malloc(codec->page_sz);
     int result = bytes != NULL && sqlcipherkit_read_committed(pager, codec, 1, bytes) == SQLITE_OK ? 0 : -1;
-    Pgno trunk = result == 0 ? sqlite3Get4byte(bytes + 32) : 0;
+    sqlcipherkit_reader header = {bytes, 32, codec->page_sz};
+    Pgno trunk = result == 0 ? sqlcipherkit_read_word(&header) : 0;
     /* Damage must not make it a circle. */
-    for (u32 left = result == 0 ? sqlite3Get4byte(bytes + 36) : 0; trunk != 0 && left > 0 && result == 0; left--) {
+    for (u32 left = result == 0 ? sqlcipherkit_read_word(&header) : 0; trunk != 0 && left > 0 && result == 0; left--) {
         if (sqlcipherkit_read_committed(pager, codec, trunk, bytes) != SQLITE_OK) {
             result = -1;
             break;
         }
-        const u32 count = sqlite3Get4byte(bytes + 4), room = (u32)(codec->page_sz - codec->reserve_sz) / 4 - 2;
-        trunk = sqlite3Get4byte(bytes);
-        for (u32 index = 0; index < count && index < room && result == 0; index++) {
-            result = body(argument, sqlite3Get4byte(bytes + 8 + 4 * index));
+        sqlcipherkit_reader list = {bytes, 0, codec->page_sz - codec->reserve_sz};
+        trunk = sqlcipherkit_read_word(&list);
+        for (u32 rest = sqlcipherkit_read_word(&list); rest > 0 && result == 0; rest--) {
+            const Pgno number = sqlcipherkit_read_word(&list);
+            if (sqlcipherkit_is_damaged(&list)) break;
+            result = body(argument, number);
         }
     }
     sqlite3_free(bytes);

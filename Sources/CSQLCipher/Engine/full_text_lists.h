@@ -129,8 +129,9 @@ static void sqlcipherkit_arrive(const sqlcipherkit_matching *m, sqlcipherkit_wor
         if (word->is_done) return;
         const sqlcipherkit_entry *entry = &word->list->entries[word->at];
         word->row = sqlcipherkit_row_key(m, entry->row);
-        word->places = word->list->bytes.p + entry->at;
-        word->size = entry->size;
+        sqlcipherkit_reader r = {word->list->bytes.p, entry->at, word->list->bytes.n};
+        word->places = sqlcipherkit_read_part(&r, entry->size);
+        word->size = word->places == NULL ? 0 : entry->size;
     } else {
         const Fts5IndexIter *iterator = word->iterator;
         word->is_done = iterator == NULL || iterator->bEof;

@@ -70,8 +70,9 @@ static sqlcipherkit_list *sqlcipherkit_known_list(sqlcipherkit_words *words, con
 
 /* Adds the bytes of a page from `from` on. */
 static void sqlcipherkit_add_bytes(int *rc, sqlcipherkit_list *list, const u8 *page, int from, int end) {
+    sqlcipherkit_reader r = {page, from, end};
     const int count = MAX(0, end - from);
-    fts5BufferAppendBlob(rc, &list->bytes, (u32)count, page + from);
+    fts5BufferAppendBlob(rc, &list->bytes, (u32)count, sqlcipherkit_read_part(&r, count));
 }
 
 /* Adds the entries whose row ids are in the list's bytes from `at` on: the first one whole, each other as the difference to the one

@@ -18,7 +18,8 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
     int rc = sqlcipherkit_lock_pages(pager);
     if (rc == SQLITE_OK) rc = sqlite3PagerGet(pager, 1, &page, 0);
     if (rc == SQLITE_OK) {
-        *declared = sqlite3Get4byte((unsigned char *)sqlite3PagerGetData(page) + 28);
+        sqlcipherkit_reader header = {sqlite3PagerGetData(page), 28, sqlite3BtreeGetPageSize(btree)};
+        *declared = sqlcipherkit_read_word(&header);
         sqlite3PagerPagecount(pager, &count);
         *present = (unsigned int)count;
         /* Also releases the lock, unless a transaction holds it. */

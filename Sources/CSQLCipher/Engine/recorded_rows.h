@@ -142,39 +142,30 @@ static sqlcipherkit_row_value sqlcipherkit_default(const sqlcipherkit_row_form *
 
 static int sqlcipherkit_read_record(const sqlcipherkit_row_form *form, const unsigned char *record, u32 size,
                                     sqlite3_int64 row_id, sqlcipherkit_row_value *values) {
-    u32 header, at = 0, type;
-    if (size == 0) return SQLITE_CORRUPT;
-    /* A record of a few bytes may end in its header: the numbers in it are read from a copy that zeros follow. */
-    unsigned char copy[32];
-    const unsigned char *bytes = record;
-    if (size < sizeof copy - 10) {
-        memset(copy, 0, sizeof copy);
-        memcpy(copy, record, size);
-        bytes = copy;
-    }
-    at = getVarint32(bytes, header);
-    if (header > size) return SQLITE_CORRUPT;
-    u64 end = header;
+    sqlcipherkit_reader header = {record, 0, (int)MIN(size, (u32)LARGEST_INT32)}, content = header;
+    const int start = sqlcipherkit_read_size(&header);
+    sqlcipherkit_read_part(&content, start);
+    if (sqlcipherkit_is_damaged(&header) || sqlcipherkit_is_damaged(&content)) return SQLITE_CORRUPT;
+    header.end = start;
     int place = 0;
-    for (; place < form->stored && at < header; place++) {
-        at += getVarint32(bytes + at, type);
-        const u32 length = sqlite3VdbeSerialTypeLen(type);
-        if (at > header || end + length > size) return SQLITE_CORRUPT;
+    for (; place < form->stored && header.at < header.end; place++) {
+        const u32 type = (u32)sqlcipherkit_read_size(&header), length = sqlite3VdbeSerialTypeLen(type);
+        const u8 *bytes = sqlcipherkit_read_part(&content, (int)length);
+        if (bytes == NULL || sqlcipherkit_is_damaged(&header)) return SQLITE_CORRUPT;
         const int column = form->columns[place];
         if (column >= 0) {
             sqlcipherkit_row_value *value = &values[column];
             if (type >= 12) {
                 value->type = (type & 1) != 0 ? SQLITE_TEXT : SQLITE_BLOB;
                 value->size = (int)length;
-                value->as.bytes = record + end;
+                value->as.bytes = bytes;
             } else {
                 Mem memory;
                 memory.flags = 0;
-                sqlite3VdbeSerialGet(bytes + end, type, &memory);
+                sqlite3VdbeSerialGet(bytes, type, &memory);
                 *value = sqlcipherkit_value_of(&memory, form->is_real[column]);
             }
         }
-        end += length;
     }
     for (; place < form->stored; place++) {
         const int column = form->columns[place];

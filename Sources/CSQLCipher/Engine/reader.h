@@ -1,4 +1,5 @@
-/* Reads what the tables of a full-text index hold. engine.c includes this after the amalgamation; nothing else does.
+/* Reads what a file holds: pages, records, and the tables of a full-text index. engine.c includes this after the amalgamation;
+ * nothing else does.
  *
  * The bytes may come from an attacker, so the other fragments read them through these functions alone. A reader never reads at or
  * beyond `end`, needs no padding after it, and stays damaged once a number or a part goes beyond it. A size is at most
@@ -11,17 +12,34 @@ typedef struct {
     int end;
 } sqlcipherkit_reader;
 
-typedef struct {
-    u64 number;
-    int at;
-} sqlcipherkit_number;
-
 static inline int sqlcipherkit_is_damaged(const sqlcipherkit_reader *r) { return r->at > r->end; }
 
 static inline u64 sqlcipherkit_damaged(sqlcipherkit_reader *r) {
     r->at = r->end + 1;
     return 0;
 }
+
+/* Passes over a part. Returns its address; NULL after damage. */
+static SQLITE_INLINE const u8 *sqlcipherkit_read_part(sqlcipherkit_reader *r, int size) {
+    if (size > r->end - r->at) {
+        sqlcipherkit_damaged(r);
+        return NULL;
+    }
+    r->at += size;
+    return &r->bytes[r->at - size];
+}
+
+/* Reads a number of four bytes, as pages have them; 0 after damage. */
+static inline u32 sqlcipherkit_read_word(sqlcipherkit_reader *r) {
+    const u8 *bytes = sqlcipherkit_read_part(r, 4);
+    return bytes == NULL ? 0 : sqlite3Get4byte(bytes);
+}
+
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+typedef struct {
+    u64 number;
+    int at;
+} sqlcipherkit_number;
 
 /* Reads a number of several bytes: 7 bits in each of up to eight, and 8 in a ninth. It takes no address and the others are
  * inlined, so that a reader stays in registers: a list of rows has three of these calls for each. */
@@ -49,16 +67,6 @@ static SQLITE_INLINE int sqlcipherkit_read_size(sqlcipherkit_reader *r) {
     return (int)(number <= (u64)LARGEST_INT32 ? number : sqlcipherkit_damaged(r));
 }
 
-/* Passes over a part. Returns its address; NULL after damage. */
-static SQLITE_INLINE const u8 *sqlcipherkit_read_part(sqlcipherkit_reader *r, int size) {
-    if (size > r->end - r->at) {
-        sqlcipherkit_damaged(r);
-        return NULL;
-    }
-    r->at += size;
-    return &r->bytes[r->at - size];
-}
-
 /* Reads the next of a word's positions in a row: the column in the upper half, or columns alone. Returns 0 after the last one, and
  * after damage. `place` is 0 at first. */
 static inline int sqlcipherkit_read_place(sqlcipherkit_reader *r, i64 *place) {
@@ -72,3 +80,4 @@ static inline int sqlcipherkit_read_place(sqlcipherkit_reader *r, i64 *place) {
     *place += step - 2;
     return !sqlcipherkit_is_damaged(r);
 }
+#endif
