@@ -48,10 +48,13 @@ package final class Invocation: @unchecked Sendable {
     package func callAsFunction<R>(_ body: () throws -> R) rethrows -> R { try Self.$current.withValue(self, operation: body) }
 
     /// Runs the command that the arguments name.
+    /// - Parameter command: what the arguments were parsed to; nil to parse them.
     /// - Returns: the exit status.
-    package func run() -> Int32 {
+    package func run(_ command: (() throws -> Void)? = nil) -> Int32 {
         self {
-            do { try SQLCipherKitCommand.parsed(Array(arguments.dropFirst()))() } catch { return SQLCipherKitCommand.report(error) }
+            do { try (command ?? SQLCipherKitCommand.parsed(Array(arguments.dropFirst())))() } catch {
+                return SQLCipherKitCommand.report(error)
+            }
             return 0
         }
     }

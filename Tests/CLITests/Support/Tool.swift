@@ -18,20 +18,43 @@ enum Tool {
     /// Runs a command in this process, where it has no terminal.
     /// - Parameter environment: the variables that it sees besides `TEST_KEY` and a `HOME` that does not exist.
     static func run(_ arguments: [String], environment: [String: String] = [:], input: String = "") throws -> Command.Outcome {
+        try run(arguments, nil, environment, input)
+    }
+
+    private static func run(
+        _ arguments: [String], _ command: (() throws -> Void)?, _ environment: [String: String], _ input: String
+    ) throws -> Command.Outcome {
         let streams = try Streams(input: input)
         let status = Invocation(
             [try path] + arguments, environment: ["TEST_KEY": rawKey, "HOME": "/nonexistent"].merging(environment) { $1 }, input: streams.input,
             output: streams.output, errors: streams.errors
-        ).run()
+        ).run(command)
         return try streams.outcome(status)
+    }
+
+    /// A command that is run several times. In debug the parser takes several times as long as most commands.
+    struct Parsed: @unchecked Sendable {
+        // Sendable: each run works on a copy of the parsed values, and no value of a command is a reference.
+        fileprivate let arguments: [String]
+        fileprivate let command: () throws -> Void
+
+        init(_ arguments: [String]) throws { (self.arguments, command) = (arguments, try SQLCipherKitCommand.parsed(arguments)) }
     }
 
     /// Runs a command that waits for asynchronous work on a thread of its own: the threads that run tests do that work.
     static func runAside(
         _ arguments: [String], environment: [String: String] = [:], input: String = ""
     ) async throws -> Command.Outcome {
+        try await aside { try run(arguments, environment: environment, input: input) }
+    }
+
+    static func runAside(_ parsed: Parsed, environment: [String: String] = [:], input: String = "") async throws -> Command.Outcome {
+        try await aside { try run(parsed.arguments, parsed.command, environment, input) }
+    }
+
+    private static func aside(_ body: @escaping @Sendable () throws -> Command.Outcome) async throws -> Command.Outcome {
         try await withCheckedThrowingContinuation { continuation in
-            Thread { continuation.resume(with: Result { try run(arguments, environment: environment, input: input) }) }.start()
+            Thread { continuation.resume(with: Result(catching: body)) }.start()
         }
     }
 
