@@ -6,8 +6,9 @@ import Testing
 import TestSupport
 
 /// Every public call that takes a file and a key, where another file was put in the place of the right one, without the key:
-/// scripts/workshop/surface --contract compares the doors with the public interface. No call gives what is in a file of a weaker
-/// encryption or of another key; what takes an older state of the right file is named here, as in the article Security.
+/// scripts/workshop/surface --contract compares the doors with the public interface and the articles. No call gives what is in a
+/// file of a weaker encryption or of another key; what takes an older state of the right file is named here, as in the article
+/// Security.
 @Suite struct SubstitutedFileTests {
     enum Substitute: CaseIterable {
         /// The file with its page authentication taken off, a page of it, and a page in its write-ahead log.
@@ -20,7 +21,7 @@ import TestSupport
 
     /// A call, and how its caller comes to see what is in the file.
     struct Door: Sendable {
-        /// The calls, which stand for their forms with `async` too; or a function of an article.
+        /// The calls, which stand for their forms with `async` too; and the functions of articles, by article.
         let calls: [String]
         /// What the caller sees for a substitute where the call does not throw. Default: the older state alone.
         var sees: [Substitute: [Int]] = [.older: [Bench.older]]
@@ -110,7 +111,12 @@ import TestSupport
 
     static let doors: [Door] = [
         Door(calls: ["Connection.init(_:key:configuration:)"]) { try $0.values() },
-        Door(calls: ["DatabasePool.init(_:key:configuration:)"]) { bench in
+        Door(
+            calls: [
+                "DatabasePool.init(_:key:configuration:)", "InAnApp.open(in:)", "Synchronise.init(_:_:_:_:_:)",
+                "TestingYourCode.open()",
+            ]
+        ) { bench in
             try await values(try DatabasePool(bench.location, key: bench.key))
         },
         Door(calls: ["DatabaseQueue.init(_:key:configuration:)"]) { bench in
@@ -270,12 +276,12 @@ import TestSupport
             return try bench.values()
         },
         // The functions of the articles that get a file and its key.
-        Door(calls: ["the function of Migrating that encrypts once"]) { bench in
+        Door(calls: ["Migrating.open()"]) { bench in
             let mark = EncryptionMark(isSet: { true }, set: {})
             try DatabaseConverter.encryptOnce(fileAt: bench.path, key: bench.key, mark: mark)
             return try await values(try DatabasePool(bench.location, key: bench.key))
         },
-        Door(calls: ["the function of Migrating that opens first, and then migrates"]) { bench in
+        Door(calls: ["Migrating.open(_:)"]) { bench in
             do { return try await values(try DatabasePool(bench.location, key: bench.key)) } catch let error as DatabaseError
                 where error.reason == .wrongKeyOrNotADatabase
             {
@@ -283,7 +289,7 @@ import TestSupport
                 return try await values(try DatabasePool(bench.location, key: bench.key))
             }
         },
-        Door(calls: ["moveToGroup of AppGroups"]) { bench in
+        Door(calls: ["AppGroups.moveToGroup(from:oldKey:to:key:)"]) { bench in
             let old = try DatabasePool(bench.location, key: bench.key)
             defer { close(old) }
             try await old.main.backup(toFileAt: bench.folder.path("b.db"), key: bench.other)

@@ -24,10 +24,13 @@ PROMISES = {
 }
 # How many cells may be open. It only goes down.
 MOST_OPEN = 0
-# The calls that take a file, and a key or a secret for it: each has a door in this suite.
+# The calls that take a file, and a key or a secret for it, and the functions of articles that open one: each has a door in this
+# suite.
 DOORS = "Tests/SQLCipherKitTests/Keys/SubstitutedFileTests.swift"
 FILE = re.compile(r"\b(DatabaseLocation|Place|\w*[pP]ath: String)\b")
 KEY = re.compile(r"\b(DatabaseKey|Secret)\b")
+ARTICLES = "Sources/*/Documentation.docc/*.md"
+OPENS = re.compile(r"\b(Connection|Database\w+)\((?:[^()]|\([^()]*\))*\bkey: |\b\w*[fF]ileAt: ", re.DOTALL)
 # The public types that can hold a value, by what their members take and return: each has a sample in this suite, or a reason.
 HIDDEN = "Tests/SQLCipherKitTests/Values/HiddenValueTests.swift"
 HOLDERS = {"struct", "class", "enum", "actor"}
@@ -125,6 +128,20 @@ def cases_there():
     return found
 
 
+def article_functions():
+    """Returns the functions of the articles' code that open a file with a key: `ARTICLE.NAME(LABELS)`."""
+    found = set()
+    for path in glob.glob(ARTICLES):
+        article = os.path.splitext(os.path.basename(path))[0]
+        for code in re.findall(r"```swift\n(.*?)```", open(path, encoding="utf-8").read(), re.DOTALL):
+            for indent, name, labels, body in re.findall(
+                    r"^( *)(?:\w+ )*?(?:func )?(\w+)\(([^{}()]*)\)[^{}()]*\{\n(.*?)^\1\}$", code, re.DOTALL | re.MULTILINE):
+                if OPENS.search(body):
+                    words = re.findall(r"(\w+)(?: \w+)?: ", labels)
+                    found.add(f"{article}.{name}({''.join(word + ':' for word in words)})")
+    return found
+
+
 def compared(path, what, pattern, wanted):
     """Returns which names the suite at the path lacks, and which it has that are not wanted."""
     tried = set(re.findall(pattern, open(path, encoding="utf-8").read()))
@@ -140,7 +157,7 @@ def check_suites(symbols):
     holders = {s.owner for s in symbols if VALUE.search(s.declaration) and not s.name.startswith("_")} & types
     return compared(
         DOORS, "a call with a file and a key", call,
-        {".".join(s.path) for s in calls if FILE.search(s.declaration) and KEY.search(s.declaration)},
+        {".".join(s.path) for s in calls if FILE.search(s.declaration) and KEY.search(s.declaration)} | article_functions(),
     ) + compared(
         CLEAN_UPS, "an asynchronous call that cleans up", call,
         {".".join(s.path) for s in calls if CLEANS_UP.match(s.path[-1]) and "async" in s.declaration},
