@@ -40,6 +40,36 @@ import TestSupport
         #expect(try reader.fetchAll(String.self, "PRAGMA integrity_check") != ["ok"])
     }
 
+    /// SQLite's own check walks from row to row, and does not read the distance to a page's last term, which a search reads.
+    @Test(arguments: ["full", "column", "none"], [false, true])
+    func verifyFindsHostileFullTextPages(detail: String, isSecure: Bool) throws {
+        do {
+            let db = try open()
+            try db.execute(SQL(raw: "CREATE VIRTUAL TABLE words USING fts5(a, detail=\(detail))"))
+            let index = try db.fullText("words")
+            try index.configure(.pageSize(32))
+            if isSecure { try index.configure(.secureDelete(true)) }
+            for number in 0..<40 { try db.execute("INSERT INTO words VALUES (\("alpha word\(number * number) beta"))") }
+            try index.optimize()
+            if isSecure { try db.execute("DELETE FROM words WHERE rowid = 3") }
+            #expect(try db.main.verify().isIntact)
+            try db.settings.setEnabled(.defensive, to: false)
+            var changed = 0
+            for id in try db.fetchAll(Int64.self, "SELECT id FROM words_data WHERE id > 10") {
+                var block: [UInt8] = try #require(try db.fetchOne("SELECT block FROM words_data WHERE id = \(id)"))
+                if block.count < Int(block[2]) << 8 + Int(block[3]) + 2 { continue }
+                block.replaceSubrange(block.count - 1..<block.count, with: [0x87, 0xff, 0xff, 0xff, 0x70])
+                try db.execute("UPDATE words_data SET block = \(block) WHERE id = \(id)")
+                changed += 1
+            }
+            #expect(changed > 3)
+        }
+        for quick in [false, true] {
+            let problems = try open().main.verify(quick: quick).problems
+            #expect(problems.contains { if case .structure(let text) = $0 { text.contains("words") } else { false } }, "\(problems)")
+        }
+    }
+
     /// After a power failure in a checkpoint, a page may be half written in the file and whole in the log.
     @Test func verifyIgnoresDamagedPagesReplacedByTheWAL() throws {
         var configuration = DatabaseConfiguration()
