@@ -24,8 +24,9 @@ typedef struct sqlcipherkit_row_form {
     /* How many values a record has, and for each, the column; -1 for a generated one. */
     int stored;
     int *columns;
-    /* For each column: its position in the table, whether it is in the key and REAL, and how keys are compared. */
+    /* For each column: its position in the table, a hash of its name, whether it is in the key, and REAL, and how keys compare. */
     int *places;
+    u32 *names;
     unsigned char *is_key, *is_real, *folds;
     /* The values of columns that records from before ALTER TABLE ADD COLUMN lack. NULL if all are NULL. */
     sqlite3_value **defaults;
@@ -63,7 +64,7 @@ static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) 
     const Index *index = HasRowid(table) ? NULL : sqlite3PrimaryKeyIndex(table);
     const int stored = index != NULL ? index->nColumn : table->nNVCol, all = table->nCol;
     sqlcipherkit_row_form *form =
-        sqlite3_malloc64(sizeof *form + (size_t)(stored + all) * sizeof(int) + 3 * (size_t)all * sizeof(unsigned char));
+        sqlite3_malloc64(sizeof *form + (size_t)(stored + 2 * all) * sizeof(int) + 3 * (size_t)all * sizeof(unsigned char));
     if (form == NULL) return NULL;
     memset(form, 0, sizeof *form);
     form->table = table;
@@ -74,7 +75,8 @@ static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) 
     form->stored = stored;
     form->columns = (int *)(form + 1);
     form->places = form->columns + stored;
-    form->is_key = (unsigned char *)(form->places + all);
+    form->names = (u32 *)(form->places + all);
+    form->is_key = (unsigned char *)(form->names + all);
     form->is_real = form->is_key + all;
     form->folds = form->is_real + all;
     int has_defaults = 0;
@@ -87,6 +89,10 @@ static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) 
         if (at >= 0 && at < stored) form->columns[at] = n;
         const char *collation = sqlite3ColumnColl(column);
         form->places[n] = i;
+        form->names[n] = 2166136261u;
+        for (const char *name = column->zCnName; *name != 0; name++) {
+            form->names[n] = (form->names[n] ^ (unsigned char)*name) * 16777619u;
+        }
         form->is_key[n] = (column->colFlags & COLFLAG_PRIMKEY) != 0;
         form->is_real[n] = column->affinity == SQLITE_AFF_REAL;
         form->folds[n] = collation == NULL || sqlite3StrICmp(collation, "BINARY") == 0 ? sqlcipherkit_binary

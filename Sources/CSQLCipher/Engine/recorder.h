@@ -265,11 +265,14 @@ static int sqlcipherkit_new_key(sqlcipherkit_recorder *recorder, const sqlcipher
     return sqlcipherkit_key_of(form, recorder->values, &recorder->other_key, key);
 }
 
-/* Whether what was recorded of a table stays true of a later form of it. */
+/* Whether what was recorded of a table stays true of a later form of it. It may lack columns only if a savepoint has undone adding
+ * them: then the schema has an earlier version again. */
 static int sqlcipherkit_goes_on(const sqlcipherkit_row_form *old, const sqlcipherkit_row_form *form) {
-    if (form->count < old->count) return 0;
+    const int is_less = form->count < old->count;
+    if (is_less && form->cookie >= old->cookie) return 0;
     for (int i = 0; i < form->count; i++) {
         if (form->is_key[i] != (i < old->count && old->is_key[i])) return 0;
+        if (is_less && form->names[i] != old->names[i]) return 0;
     }
     return 1;
 }

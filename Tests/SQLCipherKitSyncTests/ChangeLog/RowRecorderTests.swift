@@ -298,6 +298,38 @@ import TestSupport
         #expect(found.changes == 1)
     }
 
+    /// DU6: a row that changed while there was a column more once ended the recording.
+    @Test(arguments: [false, true]) func rowRecorderSurvivesUndoneColumn(hasEarlierChange: Bool) throws {
+        let db = try Self.open()
+        for trigger in ["plain_fail", "plain_change"] { try db.execute("DROP TRIGGER \(raw: trigger)") }
+        try db.execute("INSERT INTO plain VALUES ('a', 1, 1), ('b', 1, 1)")
+        let found = try ChangeLog.recording(db, ["plain"]) { db in
+            if hasEarlierChange { try db.execute("UPDATE plain SET x = 2 WHERE id = 'a'") }
+            _ = try db.savepoint { db -> TransactionEnd<Void> in
+                try db.execute("ALTER TABLE plain ADD COLUMN q DEFAULT 4")
+                try db.execute("UPDATE plain SET x = 3, q = 5")
+                try db.execute("INSERT INTO plain VALUES ('c', 1, 1, 1)")
+                return .rollback(())
+            }
+            try db.execute("UPDATE plain SET x = 6 WHERE id = 'b'")
+            try db.execute("INSERT INTO plain VALUES ('d', 7, 1)")
+        }
+        let keys: [[SQLValue]] = [["a"], ["b"], ["d"]], columns = [["x"], ["x"], ["x", "y"]], first = hasEarlierChange ? 0 : 1
+        #expect(found.map(\.key) == Array(keys[first...]) && found.map(\.columns) == Array(columns[first...]))
+        #expect(found.last?.values == [7, 1.0])
+        // One that is dropped is refused as before.
+        #expect(throws: DatabaseError.self) {
+            try ChangeLog.recording(db, ["plain"]) { db in
+                _ = try db.savepoint { db -> TransactionEnd<Void> in
+                    try db.execute("ALTER TABLE plain ADD COLUMN q")
+                    return .rollback(())
+                }
+                try db.execute("UPDATE plain SET x = 8 WHERE id = 'b'")
+                try db.execute("ALTER TABLE plain DROP COLUMN y")
+            }
+        }
+    }
+
     /// A session that begins or ends meanwhile takes the hook, and gives it back.
     @Test func rowRecorderCoexistsWithSessions() throws {
         let db = try Self.open()
