@@ -47,7 +47,7 @@ extension SoakSite {
             // A pattern with a condition makes Swift 6.3's compiler hang here, where the error's type is known.
             if error.reason != .noSlotOpens { throw error }
         }
-        expect(try slots.list().count == 1, "slots remain")
+        expect(try slots.slots().count == 1, "slots remain")
         try await Task.sleep(for: .milliseconds(100))
     }
 }

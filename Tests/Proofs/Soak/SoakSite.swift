@@ -94,7 +94,7 @@ final class SoakSite: Sendable {
         if error is CancellationError || error is Undo { return true }
         guard let error = error as? DatabaseError else { return false }
         switch error.reason {
-        case .closed, .timeout, .busy, .snapshotLost, .aborted: return true
+        case .closed, .timeout, .busy, .snapshotLost, .transactionAborted: return true
         default: return error.code == .interrupted
         }
     }
