@@ -104,6 +104,7 @@
 #include "functions.h"
 #include "constraints.h"
 #include "transactions.h"
+#include "trees.h"
 #include "guard_state.h"
 #include "snapshots.h"
 #include "logging.h"

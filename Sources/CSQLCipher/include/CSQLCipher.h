@@ -30,6 +30,7 @@
 #include "snapshots.h"
 #include "tokens.h"
 #include "transactions.h"
+#include "trees.h"
 #include "vacuum.h"
 #include "waiting.h"
 #include "words.h"

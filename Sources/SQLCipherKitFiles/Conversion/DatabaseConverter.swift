@@ -20,6 +20,9 @@ import SQLCipherKitCore
 /// `user_version`, `application_id`, `auto_vacuum`, the text encoding, write-ahead logging and the file's permissions. Symbolic
 /// links to the file are followed; a second hard link keeps the old file.
 ///
+/// The schema may name collations, functions and modules that only another program has, as Anki's and Android's databases do. Their
+/// tables and indexes are copied as they are stored. All other indexes are built again, so a damaged index is mended.
+///
 /// Close other connections first. If one uses a write-ahead log or is in a transaction, the call throws
 /// ``DatabaseError/Reason/busy``. An idle connection without a write-ahead log cannot be detected: it continues with the old file,
 /// its writes fail with ``ResultCode/readOnly``, and it must be opened again before it reads anything.
@@ -37,8 +40,9 @@ public enum DatabaseConverter {
     ///     the old file's.
     ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks``,
     ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and ``DatabaseConfiguration/safeguards`` apply, and its
-    ///     ``DatabaseConfiguration/prepareDatabase`` runs on the connections that read the old and the new file, for a schema that
-    ///     needs your own functions or collations; it runs in a transaction, and anything that it writes is undone.
+    ///     ``DatabaseConfiguration/prepareDatabase`` runs on the connections that read the old and the new file, so that the
+    ///     indexes that need your own functions or collations are built again and checked; it runs in a transaction, and anything
+    ///     that it writes is undone.
     ///   - progress: called repeatedly, and once with all pages done before the change takes effect. If it throws, nothing is
     ///     changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,

@@ -1,12 +1,10 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Copies a whole database into another connection's empty database, object by object, as `VACUUM` does
-/// (<https://sqlite.org/lang_vacuum.html>).
+/// Copies a whole database into another connection's empty database, table by table and index by index, as they are stored.
 ///
-/// SQLCipher's own `sqlcipher_export` loses the row ids of tables without an integer primary key, which full-text tables with
-/// external content and other features rely on. It also works within one connection, where hooks and the authorizer would see the
-/// copy.
+/// The schema is copied as text, and no record is taken apart. So nothing of it needs to be known here: neither the collations,
+/// functions and modules that only another program has, nor what names the row ids.
 struct DatabaseCopy {
     private let schema: Schema
     private let source: Connection
@@ -20,104 +18,54 @@ struct DatabaseCopy {
         self.reporter = reporter
     }
 
-    func run() throws { try source.withRoomForRowID { try copy.withRoomForRowID { try copyAll() } } }
+    func run() throws {
+        // SQLite runs them when the copy is used.
+        try schema.entriesToRun()
+        try schema.whileReading { try copyAll() }
+    }
 
     private func copyAll() throws {
-        let entries = try schema.entriesToRun()
-        // Allow names that begin with sqlite_, and strings in double quotes, which a schema may have from an engine that accepted
-        // them.
         for pragma in ["foreign_keys = OFF", "writable_schema = ON"] { try copy.execute(SQL(raw: "PRAGMA \(pragma)")) }
-        var now: Int32 = 0
-        for option in [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML] {
-            try copy.check(sqlcipherkit_db_config(copy.live(), option, 1, &now))
-        }
         try reporter?.report(0)
         try copy.begin()
-        // The database's record of its key slots is copied too.
-        try copy.main.allowSlotMark()
-        try copyTables(entries)
-        for index in entries where index.type == "index" {
-            guard let text = try index.text() else { continue }
-            try copy.execute(SQL(raw: text.sql))
-            try reportPages()
+        try copy.check(sqlcipherkit_copy_header(source.live(), schema.name, copy.live()))
+        let trees = try schema.storedTrees(), roots = try trees.map { try makeTree($0) }
+        try copySchema(roots)
+        // Makes SQLite read the schema.
+        try copy.execute("PRAGMA writable_schema = RESET")
+        for (tree, root) in zip(trees, roots) where tree.isTable || !copy.canRebuild(tree.name) {
+            try tree.copyRecords(of: schema, to: copy, root: root) { try reportPages() }
         }
-        if try hasSequences(schema) { try copySequences() }
-        try copyTextOnly(entries)
-        for pragma in ["user_version", "application_id"] {
-            let value = try source.fetchOne(Int.self, SQL(raw: "PRAGMA \(schema.quotedName).\(pragma)")) ?? 0
-            try copy.execute(SQL(raw: "PRAGMA \(pragma) = \(value)"))
+        // A damaged index is no reason to refuse a copy, as its table has all that it had.
+        for index in trees where !index.isTable && copy.canRebuild(index.name) {
+            try copy.execute(SQL(raw: "REINDEX \(copy.main.qualified(index.name))"))
+            try reportPages()
         }
         try copy.commit()
     }
 
-    private func copyTables(_ entries: [SchemaEntry]) throws {
-        let tables = entries.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }
-        for table in tables { try copy.execute(SQL(raw: table.statement().sql)) }
-        try copy.main.ignoreConstraints()
-        let hiding = try HiddenRowIDs(tables.map(\.name), copy)
-        try hiding.whileNamed {
-            for table in tables {
-                try hiding.contains(table.name) ? copyRecords(of: table.name) : copyRows(of: table.name)
-                try reportPages()
-            }
-        }
+    private func makeTree(_ tree: StoredTree) throws -> UInt32 {
+        var root: UInt32 = 0
+        try copy.check(sqlcipherkit_make_tree(copy.live(), tree.hasRowIDs ? 1 : 0, &root))
+        return root
     }
 
-    /// Copies the rows of a table from its pages, for no SQL reads their ids.
-    private func copyRecords(of table: String) throws {
-        let name = try source.fetchOne(String.self, "PRAGMA encoding")
-        let encoding = StoredRecord.Encoding.names.first { $0.value == name }?.key ?? .utf8
-        let root = try source.fetchOne(
-            Int.self,
-            "SELECT rootpage FROM \(raw: schema.qualified("sqlite_schema")) WHERE type = 'table' AND name = \(table)") ?? 0
-        let pages = try PageReader(schema)
-        let map = try PageMap(pages, header: pages.page(1), isFirstPageLost: false, WorkMeter(.none)) { _ in try reportPages() }
-        var reader = TreeReader(map), rows = try SalvagedRows(copy, table, encoding), isWhole = true
-        try reader.readRows(root: root) { rowID, bytes in
-            guard let record = StoredRecord(bytes) else { return isWhole = false }
-            try rows.insert(rowID, record)
-            if rows.rows % 64 == 0 { try reportPages() }
+    /// Copies the schema's rows in their order. All trees are made before: in a database with auto-vacuum, a new one moves the
+    /// page that is in its place.
+    private func copySchema(_ roots: [UInt32]) throws {
+        // The database's record of its key slots is copied too.
+        try copy.main.allowSlotMark()
+        let read = try RawStatement(source, Schema.listing(schema))
+        let write = try RawStatement(
+            copy, "INSERT INTO main.sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)")
+        var roots = roots.makeIterator()
+        while try read.step() {
+            for column: Int32 in [0, 1, 2, 4] { try write.bind(column, of: read, at: column + 1) }
+            let root = sqlite3_column_int64(read.handle, 3) > 0 ? roots.next() : nil
+            try copy.check(sqlite3_bind_int64(write.handle, 4, Int64(root ?? 0)))
+            _ = try write.step()
+            write.reset()
         }
-        guard isWhole, reader.losses.isEmpty, rows.refused == 0 else {
-            throw DatabaseError(
-                code: .corrupt, reason: .conversionFailed,
-                message: "the table \(table) has rows that cannot be copied; the old file stays", path: source.location.path)
-        }
-    }
-
-    private func hasSequences(_ schema: Schema) throws -> Bool {
-        try schema.connection.fetchOne(
-            Int.self, SQL(raw: "SELECT count(*) FROM \(schema.quotedName).sqlite_schema WHERE name = 'sqlite_sequence'")) == 1
-    }
-
-    /// The first table with AUTOINCREMENT creates the table of sequences, and inserted rows fill it. The table of sequences remains
-    /// even after the last such table was dropped.
-    private func copySequences() throws {
-        if try !hasSequences(copy.main) {
-            try copy.execute("CREATE TABLE sequence_maker(id INTEGER PRIMARY KEY AUTOINCREMENT)")
-            try copy.execute("DROP TABLE sequence_maker")
-        }
-        try copy.execute("DELETE FROM sqlite_sequence")
-        try copyRows(of: "sqlite_sequence")
-    }
-
-    /// Copies the text of views, triggers and virtual tables, which have no content of their own.
-    private func copyTextOnly(_ entries: [SchemaEntry]) throws {
-        let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
-        for entry in entries where entry.type != "index" && entry.isVirtual {
-            try insert.execute(binding: entry.type, entry.name, entry.table, entry.statement().sql)
-        }
-    }
-
-    private func copyRows(of table: String) throws {
-        // Generated columns are computed again.
-        var columns = try copy.main.storedColumns(of: table).map(\.quotedSQLIdentifier)
-        if let rowID = try copy.main.rowIDName(of: table) { columns.insert(rowID, at: 0) }
-        let list = columns.joined(separator: ", ")
-        let read = try source.prepare(SQL(raw: "SELECT \(list) FROM \(schema.qualified(table)) NOT INDEXED"))
-        let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-        let write = try copy.prepare(SQL(raw: "INSERT INTO \(copy.main.qualified(table))(\(list)) VALUES (\(marks))"))
-        try write.insertRows(of: read) { row in if row % 64 == 0 { try reportPages() } }
     }
 
     private func reportPages() throws {
@@ -127,42 +75,88 @@ struct DatabaseCopy {
     }
 }
 
-/// Tables whose columns have all three names of the row id, so that no SQL names it.
-struct HiddenRowIDs {
-    private let tables: [(name: String, column: String)]
-    private let copy: Connection
+/// A table or an index, as a database's schema lists it, that has pages of its own.
+struct StoredTree {
+    let name: String
+    let isTable: Bool
+    /// Whether it is stored by row ids. An index and a table WITHOUT ROWID are not.
+    let hasRowIDs: Bool
+    private let root: UInt32
 
-    /// - Parameters:
-    ///   - names: the tables to look at.
-    ///   - copy: a new database, which has them.
-    init(_ names: [String], _ copy: Connection) throws {
-        self.copy = copy
-        tables = try names.compactMap { table in
-            let hasRowIDs = try copy.main.form(of: table)?.isWithoutRowID == false
-            guard hasRowIDs, try copy.main.rowIDName(of: table) == nil else { return nil }
-            let column = try copy.main.columns(of: table).first { SQLName($0.name) == SQLName("oid") }
-            return column.map { (table, $0.name) }
+    fileprivate init(name: String, isTable: Bool, hasRowIDs: Bool, root: UInt32) {
+        self.name = name
+        self.isTable = isTable
+        self.hasRowIDs = hasRowIDs
+        self.root = root
+    }
+
+    fileprivate func copyRecords(of schema: Schema, to copy: Connection, root: UInt32, _ report: () throws -> Void) throws {
+        _ = try each(of: schema, copy, root, fills: true) { trees in
+            try report()
+            return sqlcipherkit_copy_records(trees, 256)
         }
     }
 
-    func contains(_ table: String) -> Bool { tables.contains { $0.name == table } }
-
-    /// Meanwhile `oid` is the row id, and the column has another name. The schema's texts are as before afterwards.
-    func whileNamed(_ body: () throws -> Void) throws {
-        let texts: [(Int64, String)] = try tables.flatMap { table, _ in
-            try copy.fetchAll("SELECT rowid, sql FROM sqlite_schema WHERE tbl_name = \(table) COLLATE NOCASE AND sql IS NOT NULL")
+    /// Whether another database's tree has the same records in the same order.
+    fileprivate func equals(
+        _ other: StoredTree, in copy: Connection, of schema: Schema, _ report: () throws -> Void
+    ) throws -> Bool {
+        try each(of: schema, copy, other.root, fills: false) { trees in
+            try report()
+            return sqlcipherkit_compare_records(trees, 256)
         }
-        func rename(_ table: String, _ from: String, _ to: String) throws {
-            let names = [from, to].map(\.quotedSQLIdentifier).joined(separator: " TO ")
-            try copy.execute(SQL(raw: "ALTER TABLE \(copy.main.qualified(table)) RENAME COLUMN \(names)"))
-        }
-        for (table, column) in tables { try rename(table, column, Self.name) }
-        try body()
-        for (table, column) in tables { try rename(table, Self.name, column) }
-        for (id, text) in texts { try copy.execute("UPDATE sqlite_schema SET sql = \(text) WHERE rowid = \(id)") }
     }
 
-    private static let name = "sqlcipherkit hidden"
+    /// Returns false if `step` returned SQLITE_MISMATCH.
+    private func each(
+        of schema: Schema, _ copy: Connection, _ other: UInt32, fills: Bool, _ step: (OpaquePointer) throws -> Int32
+    ) throws -> Bool {
+        var trees: OpaquePointer?
+        try copy.check(sqlcipherkit_open_trees(
+            schema.connection.live(), schema.name, root, copy.live(), other, hasRowIDs ? 1 : 0, fills ? 1 : 0, &trees))
+        defer { sqlcipherkit_close_trees(trees) }
+        while let trees {
+            try schema.connection.requireToGoOn()
+            switch try step(trees) {
+            case SQLITE_ROW: continue
+            case SQLITE_DONE: return true
+            case SQLITE_MISMATCH: return false
+            case let rc: throw (sqlcipherkit_failed_at_target(trees) != 0 ? copy : schema.connection).failure(rc)
+            }
+        }
+        return true
+    }
+}
+
+extension Schema {
+    fileprivate static func listing(_ schema: Schema) -> String {
+        "SELECT type, name, tbl_name, rootpage, sql FROM \(schema.qualified("sqlite_schema")) ORDER BY rowid"
+    }
+
+    /// The tables and indexes that have pages of their own, in the schema's order.
+    fileprivate func storedTrees() throws -> [StoredTree] {
+        let rows: [(String, String, Int64)] = try connection.fetchAll(
+            SQL(raw: "SELECT type, name, rootpage FROM \(qualified("sqlite_schema")) WHERE rootpage > 0 ORDER BY rowid"))
+        return try rows.map { type, name, page in
+            let isTable = type == "table", root = UInt32(clamping: page)
+            let hasRowIDs = try isTable && form(of: name)?.isWithoutRowID != true
+            return StoredTree(name: name, isTable: isTable, hasRowIDs: hasRowIDs, root: root)
+        }
+    }
+
+    /// Holds a transaction of the database open, whether or not the connection has one.
+    fileprivate func whileReading(_ body: () throws -> Void) throws {
+        let reading = try RawStatement(connection, "SELECT 1 UNION ALL SELECT rootpage FROM \(qualified("sqlite_schema"))")
+        _ = try reading.step()
+        try withExtendedLifetime(reading, body)
+    }
+}
+
+extension Connection {
+    /// Whether the connection has the collations and the functions of an index of its main database.
+    fileprivate func canRebuild(_ index: String) -> Bool {
+        (try? RawStatement(self, "REINDEX \(main.qualified(index))")) != nil
+    }
 }
 
 /// Compares a database with its copy: schema, settings and every row byte for byte. Then checks the structure of the copy.
@@ -180,7 +174,7 @@ struct DatabaseComparison {
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` with a message that says where they differ, or any error that the
     ///   progress handler throws.
     func run() throws {
-        try original.connection.withRoomForRowID { try copy.withRoomForRowID { try compareRows() } }
+        try original.whileReading { try copy.main.whileReading { try compareContent() } }
         try reporter?.report()
         // The copy's rows violate the same constraints as the original's.
         try copy.main.ignoreConstraints()
@@ -192,31 +186,32 @@ struct DatabaseComparison {
         }
     }
 
-    private func compareRows() throws {
+    private func compareContent() throws {
         for pragma in ["user_version", "application_id", "auto_vacuum", "encoding"] {
             let a = try original.connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(original.quotedName).\(pragma)"))
             let b = try copy.fetchOne(SQLValue.self, SQL(raw: "PRAGMA main.\(pragma)"))
             if a != b { throw differs("in \(pragma)") }
         }
-        try compare("SELECT type, name, tbl_name, sql FROM", "sqlite_schema", "ORDER BY type, name")
-        for table in try copy.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0") {
-            let rowID = try copy.main.rowIDName(of: table)
-            try compare("SELECT \(rowID.map { $0 + ", " } ?? "")* FROM", table, "NOT INDEXED")
+        try compareSchemas()
+        let trees = try zip(original.storedTrees(), copy.main.storedTrees())
+        for (tree, copied) in trees where tree.isTable || !copy.canRebuild(tree.name) {
+            guard try tree.equals(copied, in: copy, of: original, { try reporter?.report() }) else {
+                throw differs("in the rows of \(tree.name)")
+            }
         }
     }
 
-    /// Steps through the same query on both sides, which store their rows in the same order.
-    private func compare(_ select: String, _ table: String, _ rest: String) throws {
-        let a = try RawStatement(original.connection, "\(select) \(original.qualified(table)) \(rest)")
-        let b = try RawStatement(copy, "\(select) \(copy.main.qualified(table)) \(rest)")
-        var row = 0
+    private func compareSchemas() throws {
+        let a = try RawStatement(original.connection, Schema.listing(original))
+        let b = try RawStatement(copy, Schema.listing(copy.main))
         while true {
             let more = try a.step()
-            guard try b.step() == more else { throw differs("in the number of rows of \(table)") }
+            guard try b.step() == more else { throw differs("in the number of its objects") }
             guard more else { return }
-            row += 1
-            if row % 256 == 0 { try reporter?.report() }
-            guard a.equals(b) else { throw differs("in row \(row) of \(table)") }
+            let hasPages = [a, b].map { sqlite3_column_int64($0.handle, 3) > 0 }
+            guard [0, 1, 2, 4].allSatisfy({ a.equals(b, column: $0) }), hasPages[0] == hasPages[1] else {
+                throw differs("in its schema")
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// Writes a database row by row to a new file with any encryption, and compares the two.
+/// Writes a database to a new file with any encryption, and compares the two.
 struct DatabaseRewrite {
     let source: Schema
     /// The final path of the file, for errors.

@@ -165,9 +165,8 @@ import TestSupport
             try db.execute(SQLScript("CREATE TABLE t(x TEXT PRIMARY KEY COLLATE reversed) WITHOUT ROWID; INSERT INTO t VALUES ('a'), ('c'), ('b')"))
         }
         let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
-        #expect(throws: DatabaseError.self) { try DatabaseConverter.encrypt(fileAt: path, key: key) }
-        #expect(try folder.names() == ["a.db"])
         try DatabaseConverter.encrypt(fileAt: path, key: key, configuration: configuration)
+        #expect(try folder.names() == ["a.db"])
         let db = try Connection(.file(path), key: key, configuration: configuration)
         #expect(try db.fetchAll(String.self, "SELECT x FROM t") == ["c", "b", "a"])
         try db.changeKey(to: .raw([UInt8](repeating: 2, count: 32)), mode: .newFile)
