@@ -20,6 +20,7 @@ let package = Package(
                 .product(name: "SQLCipherKit", package: "SQLCipherKit"),
                 .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
                 .product(name: "SQLCipherKitSync", package: "SQLCipherKit"),
+                .product(name: "SQLCipherKitVectors", package: "SQLCipherKit"),
             ]),
         .target(
             name: "NotesWeb",

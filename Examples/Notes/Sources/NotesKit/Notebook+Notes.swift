@@ -125,15 +125,11 @@ extension Notebook {
 
     /// A folder with the number of its notes and the pinned and newest ones, each with its tags.
     public struct Shelf: Hashable, Sendable {
+        public struct Entry: Hashable, Sendable { public let note: Note, tags: [Tag] }
+
         public let folder: Folder
         public let count: Int
-        public let newest: [(note: Note, tags: [Tag])]
-
-        public static func == (a: Shelf, b: Shelf) -> Bool {
-            a.folder == b.folder && a.count == b.count && a.newest.elementsEqual(b.newest) { $0 == $1 }
-        }
-
-        public func hash(into hasher: inout Hasher) { hasher.combine(folder) }
+        public let newest: [Entry]
     }
 
     /// The folders by name: three statements, however many folders and notes there are.
@@ -154,7 +150,7 @@ extension Notebook {
         }.limit(limit).including(Note.tags.order { $0.name })
         let query = Folder.order { $0.name }.annotated { Folder.notes.of($0).count }.including(newest)
         return try db.fetchAll(query).map { found, notes in
-            Shelf(folder: found.0, count: found.1, newest: notes.map { (note: $0.0, tags: $0.1) })
+            Shelf(folder: found.0, count: found.1, newest: notes.map { Shelf.Entry(note: $0.0, tags: $0.1) })
         }
     }
 }

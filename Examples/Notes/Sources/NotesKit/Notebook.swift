@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitSync
+import SQLCipherKitVectors
 
 /// Notes in one encrypted file.
 public struct Notebook: Sendable {
@@ -84,6 +85,11 @@ public struct Notebook: Sendable {
                     field TEXT NOT NULL, text TEXT NOT NULL, changed TEXT NOT NULL, device TEXT) STRICT;
                 CREATE INDEX version_field ON version(note, field);
                 """))
+        }
+        // Not synchronized: each copy makes its own.
+        migrator.add("vectors of notes") { db in
+            try db.create(VectorTable(
+                "note_vectors", dimensions: 512, of: .int8, content: .external(table: "note", columns: ["title", "body"])))
         }
         return migrator
     }

@@ -31,18 +31,23 @@ struct EditableNote: ResponseCodable {
     /// The texts that other copies have left instead, and the versions that a form with them settles when it is saved.
     var others: [Other]
     var settles: [ID]
+    /// The notes that are most like it.
+    var similar: [Similar]
+
+    struct Similar: Codable { var id: ID, title: String }
 
     struct Other: Codable {
         var field, text: String
         var device: String?
     }
 
-    init(_ note: Note, _ conflict: [Version] = []) {
+    init(_ note: Note, _ conflict: [Version] = [], similar: [Note] = []) {
         (id, title, body, folder) = (note.id, note.title, note.body, note.folder)
         (pinned, deleted) = (note.pinned, note.deleted != nil)
         others = conflict.filter { !$0.text.hasBytes(of: $0.field == "title" ? note.title : note.body) }
             .map { Other(field: $0.field, text: $0.text, device: $0.device) }
         settles = conflict.map(\.id)
+        self.similar = similar.map { Similar(id: $0.id, title: $0.title) }
     }
 }
 
@@ -83,7 +88,7 @@ struct NoteRoutes {
 
     @Sendable func show(_ request: Request, context: NotesContext) async throws -> EditableNote {
         guard let note = try await notebook.note(context.id) else { throw Self.missing }
-        return EditableNote(note, try await notebook.conflict(of: note.id))
+        return EditableNote(note, try await notebook.conflict(of: note.id), similar: try await notebook.similar(to: note.id))
     }
 
     /// Answers 200 with the note as it is saved, or 409 with the note as it was left elsewhere.

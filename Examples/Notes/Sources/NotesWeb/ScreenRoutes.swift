@@ -107,9 +107,10 @@ struct ScreenRoutes {
         let (events, sender) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let version = Version()
         @Sendable func send() async throws {
+            let replica = await copies.replica?.currentStatus, exchange = await copies.exchange?.state
             let event = Event(
-                version: version.now, bytes: notebook.size, device: notebook.device, beside: copies.beside,
-                replica: await copies.replica?.currentStatus.forPages, exchange: await copies.exchange?.state)
+                version: version.number.withLock { $0 }, bytes: notebook.size, device: notebook.device, beside: copies.beside,
+                replica: replica.map(ReplicaState.init), exchange: exchange)
             sender.yield(ByteBuffer(string: "data: \(String(decoding: try JSONEncoder().encode(event), as: UTF8.self))\n\n"))
         }
         return Response(
@@ -118,7 +119,7 @@ struct ScreenRoutes {
                 let observing = Task {
                     do {
                         for try await _ in changes {
-                            version.advance()
+                            version.number.withLock { $0 &+= 1 }
                             try await send()
                         }
                         sender.finish()
@@ -149,10 +150,7 @@ struct ScreenRoutes {
 
     /// Counts the changes of one stream.
     private final class Version: Sendable {
-        private let number = Mutex(UInt32.random(in: .min ... .max))
-
-        var now: UInt32 { number.withLock { $0 } }
-        func advance() { number.withLock { $0 &+= 1 } }
+        let number = Mutex(UInt32.random(in: .min ... .max))
     }
 }
 
@@ -182,8 +180,4 @@ struct ReplicaState: Codable {
             error.reason == .storeUnavailable ? "its folder cannot be used" : "it has failed"
         }
     }
-}
-
-extension Replicator.Status {
-    fileprivate var forPages: ReplicaState { ReplicaState(self) }
 }

@@ -77,7 +77,7 @@ func key() throws -> DatabaseKey {
 func show(_ shelves: [Notebook.Shelf]) {
     for shelf in shelves {
         print("\(shelf.folder.name) (\(shelf.count))")
-        for (note, tags) in shelf.newest { print("  \(note.id)  \(note.title)\(tags.map { " #" + $0.name }.joined())") }
+        for each in shelf.newest { print("  \(each.note.id)  \(each.note.title)\(each.tags.map { " #" + $0.name }.joined())") }
     }
 }
 

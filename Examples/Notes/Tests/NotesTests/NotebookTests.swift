@@ -287,6 +287,31 @@ import Testing
         #expect(try await notes.screen(.init("hegdehog")).correction == "hedgehog")
     }
 
+    @Test func `similar notes are found without a common tag or folder`() async throws {
+        let notes = try await open("a.db")
+        let bread = try await notes.add("Sourdough", "Feed the starter with flour and water, then bake it in the oven.")
+        let rolls = try await notes.add("Rolls", "Knead flour, yeast and water. Bake them in a hot oven.", folder: "Kitchen")
+        let bicycle = try await notes.add("Bicycle", "Oil the chain, and check both brakes.")
+        try await notes.add("…", "")
+        func similar(to note: Note, in notes: Notebook) async throws -> [String] {
+            try await notes.similar(to: note.id).map(\.title)
+        }
+        #expect(try await similar(to: bread, in: notes) == ["Rolls"])
+        #expect(try await similar(to: bicycle, in: notes) == [])
+        // A text that has changed is like other ones.
+        try await notes.save(.init(body: .init(rolls.body, "The chain of a bicycle rolls. Check its brakes.")), to: rolls.id)
+        #expect(try await similar(to: bread, in: notes) == [])
+        #expect(try await similar(to: bicycle, in: notes) == ["Rolls"])
+        // Another copy makes its own vectors, and a deleted note is like none.
+        let shared = folder.appendingPathComponent("shared").path, other = try await open("b.db")
+        try await notes.synchronize(through: shared)
+        try await other.synchronize(through: shared)
+        #expect(try await similar(to: bicycle, in: other) == ["Rolls"])
+        try await notes.save(.init(deleted: true), to: rolls.id)
+        #expect(try await similar(to: bicycle, in: notes) == [])
+        #expect(try await notes.similar(to: 1) == [])
+    }
+
     @Test func `files are imported, all or none`() async throws {
         let notes = try await open("a.db"), files = folder.appendingPathComponent("files")
         try FileManager.default.createDirectory(at: files.appendingPathComponent("more"), withIntermediateDirectories: true)

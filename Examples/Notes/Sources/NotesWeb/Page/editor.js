@@ -35,14 +35,17 @@ async function show(note, typed = note, draft = drafts.newID()) {
     let release = await drafts.hold(draft);
     // If another page has this draft, the text goes on in a copy.
     while (!release) release = await drafts.hold(draft = drafts.newID());
-    open?.release();
+    const before = open;
     open = { draft, release, isSaving: false };
     drawOthers(note);
+    drawSimilar(note.similar);
     place(note, typed);
     say("");
     keep();
     sessionStorage.setItem("open", JSON.stringify({ draft, id: note.id, isNew: note.isNew }));
-    if (!editor.open) editor.showModal();
+    if (editor.open) form.title.focus();
+    else editor.showModal();
+    await before?.release();
 }
 
 function place(note, typed) {
@@ -73,6 +76,14 @@ function drawOthers({ deleted, others, settles }) {
     drawTheirs(deleted ? "This note was deleted in one copy and changed in another. Save brings it back."
         : `This note was changed in two copies before they met. Save to keep only what is above; the text from ${devices} is here:`,
         of("title"), of("body"));
+}
+
+// Notes like this one, which open in its place. What was typed here and not saved stays as a draft.
+function drawSimilar(notes = []) {
+    byID("similar").hidden = notes.length === 0;
+    byID("similar").replaceChildren("More like this: ", ...notes.map(({ id, title }) => Object.assign(
+        document.createElement("button"), { type: "button", dir: "auto", textContent: title,
+            onclick: () => openNote(id).then(() => told(null), error => say(error.message)) })));
 }
 
 function drawState() {
