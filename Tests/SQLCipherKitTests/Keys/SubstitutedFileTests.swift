@@ -247,9 +247,9 @@ import TestSupport
             _ = try await Replicator.restore(to: bench.folder.path("b.db"), from: bench.store, key: bench.key)
             return try bench.values(of: "b.db")
         },
-        // Nor does a follower notice that its copy is an older one.
+        // A follower's note is of the copy that it has written, and of no older one.
         Door(
-            calls: ["ReplicaFollower.init(at:following:key:every:configuration:)"],
+            calls: ["ReplicaFollower.init(at:following:key:every:configuration:)"], sees: [:],
             prepare: { bench in
                 try await replicate(bench)
                 try FileManager.default.removeItem(atPath: bench.path)
