@@ -462,33 +462,30 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``snapshot()`` replaces
     ///   them;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
-    ///   use the same name or a copy was restored from a backup.
+    ///   use the same name or a copy was restored from a backup, and inside a transaction, which could be rolled back.
     public func changes(since position: Position = Position()) throws -> Message {
-        try sent {
-            try connection.transaction(.deferred) { db in
-                try lookOutside()
-                let own = try self.position
-                if position.sequence(of: localPeer) > own.sequence(of: localPeer) { throw Self.fork(localPeer) }
-                var since = Position(), entries: [ChangeLogEntry] = [], lacking = 0
-                for (origin, mark) in own.marks {
-                    let theirs = position.marks[origin]
-                    if let theirs {
-                        since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
-                        try check(origin, theirs, own)
-                    }
-                    guard (theirs?.sequence ?? 0) < mark.sequence else { continue }
-                    lacking += Int(mark.sequence - (theirs?.sequence ?? 0))
-                    entries += try store.entries(of: origin, after: theirs?.sequence ?? 0)
+        try sent { _ in
+            let own = try self.position
+            if position.sequence(of: localPeer) > own.sequence(of: localPeer) { throw Self.fork(localPeer) }
+            var since = Position(), entries: [ChangeLogEntry] = [], lacking = 0
+            for (origin, mark) in own.marks {
+                let theirs = position.marks[origin]
+                if let theirs {
+                    since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
+                    try check(origin, theirs, own)
                 }
-                guard entries.count == lacking else {
-                    throw DatabaseError(
-                        code: .error, reason: .changesMissing,
-                        message: "entries that the peer lacks have been pruned: it needs snapshot(), or a copy of this database")
-                }
-                // Each is later than those that it depends on.
-                entries.sort { $0.stamp < $1.stamp }
-                return TransactionEnd.commit(try message(since: since, until: own, entries: entries))
+                guard (theirs?.sequence ?? 0) < mark.sequence else { continue }
+                lacking += Int(mark.sequence - (theirs?.sequence ?? 0))
+                entries += try store.entries(of: origin, after: theirs?.sequence ?? 0)
             }
+            guard entries.count == lacking else {
+                throw DatabaseError(
+                    code: .error, reason: .changesMissing,
+                    message: "entries that the peer lacks have been pruned: it needs snapshot(), or a copy of this database")
+            }
+            // Each is later than those that it depends on.
+            entries.sort { $0.stamp < $1.stamp }
+            return try message(since: since, until: own, entries: entries)
         }
     }
 
@@ -575,40 +572,42 @@ extension ChangeLog {
     /// entries would.
     ///
     /// The message is made in memory.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, which could be rolled back, and any other ``DatabaseError``.
     public func snapshot() throws -> Message {
-        try sent {
-            try connection.transaction(.deferred) { db in
-                try lookOutside()
-                var state = ChangeLogState()
-                let tables = try tables()
-                for table in tables.all {
-                    var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
-                    let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
-                    try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
-                        let values = try OwnedRow(row: row).values
-                        let key = Array(values.prefix(table.key.count))
-                        if key.contains(.null) { return }
-                        var known = try store.row(table, key)
-                        known.gone = nil
-                        part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
-                    }
-                    part.rows += try store.rows(of: table, areGone: true).compactMap { key, row in
-                        try store.current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
-                    }
-                    state.tables.append(part)
+        try sent { db in
+            var state = ChangeLogState()
+            for table in try tables().all {
+                var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
+                let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
+                try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
+                    let values = try OwnedRow(row: row).values
+                    let key = Array(values.prefix(table.key.count))
+                    if key.contains(.null) { return }
+                    var known = try store.row(table, key)
+                    known.gone = nil
+                    part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
                 }
-                return TransactionEnd.commit(
-                    try message(since: Position(), until: try position, entries: [], state: state))
+                part.rows += try store.rows(of: table, areGone: true).compactMap { key, row in
+                    try store.current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
+                }
+                state.tables.append(part)
             }
+            return try message(since: Position(), until: try position, entries: [], state: state)
         }
     }
 
-    /// Makes durable what a message says before it leaves: an entry that a peer has, and that a power cut takes from here, would be
-    /// made again with other content. In a transaction of the caller, that is left to its commit.
-    private func sent(_ message: () throws -> Message) throws -> Message {
-        let message = try message()
-        if !connection.isInTransaction { try connection.main.makeDurable() }
+    /// Makes a message, and makes durable what it says before it leaves: an entry that a peer has, and that a power cut or a rollback
+    /// takes from here, would be made again with other content.
+    private func sent(_ make: (Connection) throws -> Message) throws -> Message {
+        if connection.isInTransaction {
+            throw DatabaseError.misuse(
+                "a message cannot be made inside a transaction: a rollback would undo what the message has told other copies")
+        }
+        let message = try connection.transaction(.deferred) { db in
+            try lookOutside()
+            return TransactionEnd.commit(try make(db))
+        }
+        try connection.main.makeDurable()
         return message
     }
 

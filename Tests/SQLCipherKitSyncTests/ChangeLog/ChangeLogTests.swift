@@ -167,6 +167,25 @@ import TestSupport
         #expect(found?.reason == .misuse)
     }
 
+    /// What a message says could be rolled back after it has left.
+    @Test func messagesInsideTransactionsAreRefused() throws {
+        let a = try peer("a"), b = try peer("b")
+        try a.write { try $0.execute("INSERT INTO note(id) VALUES (1)") }
+        let makers: [() throws -> ChangeLog.Message] = [{ try a.changes() }, { try a.snapshot() }]
+        for make in makers {
+            func work(_ db: Connection) throws {
+                try db.execute("INSERT INTO note(id) VALUES (2)")
+                _ = try make()
+            }
+            let found = [error { try a.write(work) }, error { try a.connection.transaction(work) }, error { try a.connection.savepoint(work) }]
+            for found in found { #expect(found?.reason == .misuse && found?.message.contains("inside a transaction") == true) }
+            #expect(try rows(a).count == 1 && !a.connection.isInTransaction)
+            #expect(try make().until == a.position)
+        }
+        try b.receive(try a.changes())
+        #expect(try rows(b) == rows(a))
+    }
+
     @Test func removedPeerDoesNotBlockPruning() throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         try a.write { try $0.execute("INSERT INTO note(id) VALUES (1)") }
