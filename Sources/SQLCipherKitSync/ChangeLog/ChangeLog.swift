@@ -523,19 +523,27 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
     public func prune(gracePeriod: Duration? = nil) throws -> Int {
-        try connection.transaction { db in
+        func limits() throws -> (horizon: Int64, last: Int64)? {
             store.begin()
             let others = try peers
-            guard !others.isEmpty else { return TransactionEnd.commit(0) }
+            if others.isEmpty { return nil }
             // Only what all peers know can be forgotten.
-            try store.settle(upTo: try common(to: others))
-            var heard = others
-            if let gracePeriod {
-                let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(gracePeriod / .seconds(1))))
-                heard = try others.filter { try store.heard(of: $0) >= limit }
-            }
+            let horizon = try common(to: others)
+            guard let gracePeriod else { return (horizon, horizon) }
+            let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(gracePeriod / .seconds(1))))
+            return (horizon, try common(to: others.filter { try store.heard(of: $0) >= limit }))
+        }
+        // A commit costs more than this look at what there is to delete.
+        let isIdle = try connection.transaction(.deferred) { _ in
+            guard let limits = try limits() else { return TransactionEnd.commit(true) }
+            return TransactionEnd.commit(try limits.horizon <= store.horizon && !store.hasEntries(upTo: limits.last))
+        }
+        if isIdle { return 0 }
+        return try connection.transaction { db in
+            guard let limits = try limits() else { return TransactionEnd.commit(0) }
+            try store.settle(upTo: limits.horizon)
             try store.setPosition(try position, of: localPeer)
-            try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
+            try db.execute("DELETE FROM main.changelog WHERE clock <= \(limits.last)")
             return TransactionEnd.commit(db.changes)
         }
     }

@@ -265,6 +265,10 @@ struct ChangeLogStore {
         return found.map { ($0.0 - first, $0.1) }
     }
 
+    func hasEntries(upTo clock: Int64) throws -> Bool {
+        try db.fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM main.changelog WHERE clock <= \(clock))") ?? false
+    }
+
     static let perPeer: Int64 = 1 << 40
     private static let largestNumber: Int64 = 1 << 22
 

@@ -1,4 +1,5 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
 import SQLCipherKitSync
 import Synchronization
@@ -200,6 +201,23 @@ final class CutStore: ObjectStore {
         try set(away, "again", "away")
         try await settle(away, a, b)
         #expect(try rows(b) == rows(away) && rows(a) == rows(away))
+    }
+
+    @Test func idleSynchronizationCommitsNothing() async throws {
+        let a = try peer("a", at: folder.path("a.db")), b = try peer("b")
+        for number in 0..<3 {
+            try set(a, "\(number)", "one")
+            try await settle(a, b)
+        }
+        let commits = Mutex(0)
+        try await a.synchronize(with: store)
+        try await a.database.writeWithoutTransaction { db in _ = try db.addCommitHook { commits.withLock { $0 += 1 } } }
+        let before = try await a.withLog { try Contents.of($0.connection) }
+        for _ in 0..<3 { try await a.synchronize(with: store) }
+        #expect(commits.withLock { $0 } == 0)
+        #expect(try await a.withLog { try Contents.of($0.connection) } == before)
+        try set(a, "last", "one")
+        #expect(commits.withLock { $0 } > 0)
     }
 
     /// It gets its own changes back, and keeps what it has made since.
