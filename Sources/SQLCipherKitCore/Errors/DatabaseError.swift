@@ -131,6 +131,9 @@ public struct DatabaseError: Error, Sendable {
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
         /// which, and what to do.
         public static let changesMissing = Reason("changesMissing")
+        /// Other copies, or a store, have changes of this copy of a database that it does not have itself: it was restored from an
+        /// older state. Nothing was changed; `ChangeLog.resolveRestore(_:)` chooses how it goes on.
+        public static let copyRestored = Reason("copyRestored")
     }
 
     // One reference, so that every call that may throw returns the error in a register.

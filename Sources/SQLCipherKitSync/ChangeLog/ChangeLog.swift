@@ -203,26 +203,34 @@ public final class ChangeLog {
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
     public func addExistingRows() throws -> Int {
-        try connection.transaction { db in
+        try connection.transaction { _ in
             let outside = try lookOutside()
-            var changes: [LoggedChange] = []
-            for table in try tables().all {
-                try table.identity.requireValues(in: db.main, for: Self.name)
-                let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-                let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
-                for row in rows {
-                    let key = table.keyPlaces.map { row.values[$0] }
-                    let known = try store.row(table, key)
-                    if known.gone == nil, known.insert != .ancient { continue }
-                    changes.append(
-                        LoggedChange(
-                            kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
-                            values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
-                }
+            let changes = try inserts { table, key in
+                let known = try store.row(table, key)
+                return known.gone != nil || known.insert == .ancient
             }
             try append(changes)
             return TransactionEnd.commit(changes.count + outside)
         }
+    }
+
+    /// The rows of the logged tables, as if they were inserted now.
+    private func inserts(_ isWanted: (LoggedTable, [SQLValue]) throws -> Bool) throws -> [LoggedChange] {
+        var changes: [LoggedChange] = []
+        for table in try tables().all {
+            try table.identity.requireValues(in: connection.main, for: Self.name)
+            let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            let rows = try connection.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
+            for row in rows {
+                let key = table.keyPlaces.map { row.values[$0] }
+                guard try isWanted(table, key) else { continue }
+                changes.append(
+                    LoggedChange(
+                        kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
+                        values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
+            }
+        }
+        return changes
     }
 
     /// How the log of a database was opened last.
@@ -461,12 +469,13 @@ extension ChangeLog {
     ///   of a copy without entries.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``snapshot()`` replaces
     ///   them;
+    ///   ``DatabaseError/Reason/copyRestored`` if the other copy has entries of this peer that this copy does not have;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
-    ///   use the same name or a copy was restored from a backup, and inside a transaction, which could be rolled back.
+    ///   use the same name, and inside a transaction, which could be rolled back.
     public func changes(since position: Position = Position()) throws -> Message {
         try sent { _ in
             let own = try self.position
-            if position.sequence(of: localPeer) > own.sequence(of: localPeer) { throw Self.fork(localPeer) }
+            if let mark = position.marks[localPeer], try lacks(mark, own) { throw Self.restored(localPeer) }
             var since = Position(), entries: [ChangeLogEntry] = [], lacking = 0
             for (origin, mark) in own.marks {
                 let theirs = position.marks[origin]
@@ -498,6 +507,21 @@ extension ChangeLog {
 
     private func check(_ origin: String, _ mark: Position.Mark, _ own: Position) throws {
         if try !isSame(origin, mark, own) { throw Self.fork(origin) }
+    }
+
+    /// Whether this copy, as it is now, has never had an entry of its own that others have.
+    private func lacks(_ mark: Position.Mark, _ own: Position) throws -> Bool {
+        try mark.sequence > own.sequence(of: localPeer) || !isSame(localPeer, mark, own)
+    }
+
+    private static func restored(_ peer: String) -> DatabaseError {
+        DatabaseError(
+            code: .error, reason: .copyRestored,
+            message: """
+                others have changes of the peer \(peer) that this copy does not have: it was restored from an older state, or \
+                another copy uses its name. resolveRestore(.keepingThisState) goes on with the rows that it has now, and \
+                resolveRestore(.takingOthers) takes what the others have
+                """)
     }
 
     private static func fork(_ peer: String) -> DatabaseError {
@@ -604,8 +628,8 @@ extension ChangeLog {
         }
     }
 
-    /// Makes a message, and makes durable what it says before it leaves: an entry that a peer has, and that a power cut or a rollback
-    /// takes from here, would be made again with other content.
+    /// Makes a message, and makes durable what it says before it leaves: an entry that a peer has, and that a power cut or a
+    /// rollback takes from here, would be made again with other content.
     private func sent(_ make: (Connection) throws -> Message) throws -> Message {
         if connection.isInTransaction {
             throw DatabaseError.misuse(
@@ -613,7 +637,9 @@ extension ChangeLog {
         }
         let message = try connection.transaction(.deferred) { db in
             try lookOutside()
-            return TransactionEnd.commit(try make(db))
+            let message = try make(db)
+            if try store.restoreChoice != nil { try store.setState(ChangeLogStore.restored, to: .null) }
+            return TransactionEnd.commit(message)
         }
         try connection.main.makeDurable()
         return message
@@ -650,18 +676,18 @@ extension ChangeLog {
     ///   ``ResultCode/schema`` if a table, a primary key, a column or a rule is missing or different here; ``ResultCode/abort`` for
     ///   a new row that a constraint of this database refuses, with its table, and its key if that is one integer, and for an entry
     ///   whose time is further ahead of this device's clock than ``clockTolerance``;
-    ///   ``ResultCode/corrupt`` for entries that do not follow one another; ``DatabaseError/Reason/misuse`` inside a transaction,
-    ///   for a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has
-    ///   changed.
+    ///   ``ResultCode/corrupt`` for entries that do not follow one another; ``DatabaseError/Reason/copyRestored`` if the message
+    ///   has entries of this peer that this copy does not have, until ``resolveRestore(_:)`` is called;
+    ///   ``DatabaseError/Reason/misuse`` inside a transaction, for a message from a removed peer, if this peer was removed, and if
+    ///   two histories of one peer meet. Then nothing has changed.
     @discardableResult
     public func receive(_ message: Message) throws -> Outcome {
-        try receive(message, resolvesForks: false)
+        try receive(message, isStored: false)
     }
 
-    /// - Parameter resolvesForks: whether the message may come from another copy with this peer's name, such as this one before it
-    ///   was restored from a backup. Entries of this copy that have the same numbers are then logged again after it.
-    package func receive(_ message: Message, resolvesForks: Bool) throws -> Outcome {
-        try merging { enforces in try apply(message, resolvesForks, enforces) }
+    /// - Parameter isStored: whether the message comes from a store, where this peer finds its own messages too.
+    package func receive(_ message: Message, isStored: Bool) throws -> Outcome {
+        try merging { enforces in try apply(message, isStored, enforces) }
     }
 
     /// Runs `body` in a transaction in which rows are merged.
@@ -679,9 +705,15 @@ extension ChangeLog {
         return enforces ? try connection.withoutForeignKeys(run) : try run()
     }
 
-    private func apply(_ message: Message, _ resolvesForks: Bool, _ enforces: Bool) throws -> Outcome {
-        let tables = try tables()
+    private func apply(_ message: Message, _ isStored: Bool, _ enforces: Bool) throws -> Outcome {
+        let tables = try tables(), choice = try store.restoreChoice, resolvesForks = choice != nil
         var own = try position
+        if !resolvesForks {
+            let marks = [message.since.marks[localPeer], message.until.marks[localPeer]].compactMap { $0 }
+                + message.entries.filter { $0.peer == localPeer }.map(\.mark)
+            for mark in marks where try lacks(mark, own) { throw Self.restored(localPeer) }
+        }
+        if message.sender == localPeer, !isStored, !resolvesForks { throw Self.fork(localPeer) }
         try check(message, tables, own, resolvesForks)
         var old = try outdated(by: message, own)
         // Their numbers are not used again, as others may have the entries.
@@ -698,6 +730,7 @@ extension ChangeLog {
         let new = try newEntries(message, own, &outcome)
         var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
         merge.outcome = outcome
+        if choice == .keepingThisState { merge.undone = (localPeer, own) }
         let isNew = !own.includes(message.until)
         if let state = message.state, isNew || message.isMend {
             try merge.add(message, state, own: own)
@@ -727,9 +760,10 @@ extension ChangeLog {
         var new = new
         for entry in new { try merge.add(entry) }
         var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)
-        if !taken.isEmpty {
+        let undone = merge.undoneInserts
+        if !taken.isEmpty || !undone.isEmpty {
             let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: localPeer)
-            let changes = try renewed(taken, stamp, &merge)
+            let changes = try undone + renewed(taken, stamp, &merge)
             let last = max(
                 try position.sequence(of: localPeer), new.reduce(0) { $1.peer == localPeer ? max($0, $1.sequence) : $0 })
             let entry = ChangeLogEntry(
@@ -755,7 +789,6 @@ extension ChangeLog {
     private func check(
         _ message: Message, _ tables: LoggedTables, _ own: Position, _ resolvesForks: Bool
     ) throws {
-        if message.sender == localPeer, !resolvesForks { throw Self.fork(localPeer) }
         if message.removed.contains(localPeer) {
             throw DatabaseError.misuse(
                 "this peer was removed: it must start from a copy of another peer's database, under a new name")
@@ -816,6 +849,49 @@ extension ChangeLog {
         }
         outcome.received = new.count
         return new
+    }
+}
+
+// MARK: Restored copies
+
+extension ChangeLog {
+    /// How a copy goes on that was restored from an older state; see ``ChangeLog/resolveRestore(_:)``.
+    public enum RestoreChoice: String, Hashable, Codable, Sendable {
+        /// The rows of this copy win, as if they had been inserted at the time of the call: whatever others have in these rows is
+        /// replaced, and rows that others have deleted come back. Rows that this copy had inserted after the state that was
+        /// restored are deleted. Rows that other copies have inserted stay, and are received.
+        case keepingThisState
+        /// This copy receives its own former changes, like those of all others. What it has changed since it was restored is kept,
+        /// and counts as changed after them.
+        case takingOthers
+    }
+
+    /// Chooses how this copy goes on after it was restored from an older state, such as a backup.
+    ///
+    /// Other copies, or a store, then have changes of this copy that it no longer has. Until this call,
+    /// ``receive(_:)``, ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw
+    /// ``DatabaseError/Reason/copyRestored`` when they meet one of these, and change nothing. After the call, repeat what has
+    /// thrown. The choice holds until this copy makes its next message; with messages instead of a store, receive from all other
+    /// copies before that.
+    /// ```swift
+    /// do {
+    ///     try log.receive(message)
+    /// } catch let error as DatabaseError where error.reason == .copyRestored {
+    ///     try log.resolveRestore(.takingOthers)
+    ///     try log.receive(message)
+    /// }
+    /// ```
+    /// If the error comes back although no copy was restored, two copies use one name: give one of them a new name with
+    /// ``rename(to:)``.
+    /// - Parameter choice: whether this copy's rows win, or those of the others. With
+    ///   ``RestoreChoice/keepingThisState`` all rows of the logged tables are read into memory, and logged as one entry.
+    /// - Throws: ``DatabaseError``. Then nothing has changed.
+    public func resolveRestore(_ choice: RestoreChoice) throws {
+        try connection.transaction { _ in
+            try lookOutside()
+            if choice == .keepingThisState { try append(inserts { _, _ in true }) }
+            try store.setState(ChangeLogStore.restored, to: .text(choice.rawValue))
+        }
     }
 }
 
@@ -1004,11 +1080,11 @@ extension ChangeLog {
 extension ChangeLog {
     /// Gives this copy a new name for its later changes.
     ///
-    /// Call it if other copies have changes of this copy that it no longer has and cannot get back. That happens if the copy was
-    /// restored from a backup or created again, and no store has its changes. Then ``receive(_:)`` throws
-    /// ``DatabaseError/Reason/misuse`` at this copy or another one, or `synchronize(with:)` stores nothing. Under the new name, the
-    /// copy receives its former changes like those of any other copy. Changes that no other copy is known to have are logged again
-    /// after them.
+    /// Call it if other copies have changes of this copy that it no longer has and that nothing can give back, so that
+    /// ``resolveRestore(_:)`` does not help. That happens if the copy was restored from a backup or created again, and the changes
+    /// that it had sent are lost, or it has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at
+    /// this copy or another one, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes
+    /// like those of any other copy. Changes that no other copy is known to have are logged again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }

@@ -53,6 +53,13 @@ struct ChangeLogStore {
         try db.execute("INSERT OR REPLACE INTO main.changelog_state VALUES (\(name), \(value))")
     }
 
+    /// The name of the state that says how a restored copy goes on.
+    static let restored = "restored"
+
+    var restoreChoice: ChangeLog.RestoreChoice? {
+        get throws { try (state(Self.restored, as: String?.self) ?? nil).flatMap { ChangeLog.RestoreChoice(rawValue: $0) } }
+    }
+
     /// The last reading of the clock: that of the last entry, or a later one whose entry is gone.
     /// - Parameter position: that of this peer.
     func clock(at position: ChangeLog.Position) throws -> Int64 { max(try time("clock"), position.latest) }

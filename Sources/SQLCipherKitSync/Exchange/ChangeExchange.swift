@@ -79,7 +79,7 @@ struct ChangeExchange {
                         while try await advance(chain) { isMoved = true }
                     } catch is Gone where !isLastAttempt {
                         isMissing = true
-                    } catch let error as DatabaseError where error.isOfStore {
+                    } catch let error as DatabaseError where error.isOfStore || error.reason == .copyRestored {
                         throw error
                     } catch {
                         if error is CancellationError { throw error }
@@ -149,7 +149,7 @@ struct ChangeExchange {
         let id = opened.id, own = own, known = chains[own]
         let result = try await log.withLog { log in
             let isTrusted = try message.isSnapshot && chain != own && (message.isMend || !log.position.includes(message.until))
-            let outcome = try log.receive(message, resolvesForks: true)
+            let outcome = try log.receive(message, isStored: true)
             var next = place, mine = known
             next.note(message)
             try log.setChain(next, chain, in: id)

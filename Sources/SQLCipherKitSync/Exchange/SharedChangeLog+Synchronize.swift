@@ -28,12 +28,13 @@ extension SharedChangeLog {
     /// - An unreadable object, or changes that this database cannot accept, stop only the copy that they are from: the call
     ///   finishes the rest first, and then throws.
     /// - New copies, and copies that were away, get the changes that they lack, or all rows if logs were pruned since.
-    /// - A copy that was restored from a backup receives its own former changes; its changes since the restore are logged again
-    ///   after them. Two copies that use one name by mistake are kept equal in the same way, but give each copy its own name.
+    /// - A copy that was restored from an older state asks: the call throws ``DatabaseError/Reason/copyRestored``, and stores
+    ///   nothing, until you have called ``ChangeLog/resolveRestore(_:)``.
     /// - Then the log is pruned: ``ChangeStore/gracePeriod`` is the time for which it waits for a silent copy.
     /// - Returns: the numbers of received and stored changes.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open the store, or objects were changed; the errors of
-    ///   ``ChangeLog/receive(_:)``; ``DatabaseError/Reason/storeUnavailable``; `CancellationError`.
+    ///   ``ChangeLog/receive(_:)``, such as ``DatabaseError/Reason/copyRestored``; ``DatabaseError/Reason/storeUnavailable``;
+    ///   `CancellationError`.
     @discardableResult
     public func synchronize(with store: ChangeStore) async throws -> ChangeStore.Outcome {
         try await ChangeExchange.run(self, store)

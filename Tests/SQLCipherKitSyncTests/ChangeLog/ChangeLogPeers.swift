@@ -32,3 +32,16 @@ enum ChangeLogPeers {
 
     static func error(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self, performing: body) }
 }
+
+extension SharedChangeLog {
+    /// Synchronizes, and chooses how a copy goes on if it asks.
+    @discardableResult
+    func synchronize(with store: ChangeStore, restored choice: ChangeLog.RestoreChoice) async throws -> ChangeStore.Outcome {
+        for _ in 0..<20 {
+            do { return try await synchronize(with: store) } catch let error as DatabaseError where error.reason == .copyRestored {
+                try await withLog { log in try log.resolveRestore(choice) }
+            }
+        }
+        return try await synchronize(with: store)
+    }
+}

@@ -159,8 +159,10 @@ import TestSupport
         found = error { try b.receive(try twin.changes(since: ChangeLog.Position())) }
         #expect(found?.reason == .misuse)
         found = error { _ = try twin.changes(since: try b.position) }
-        #expect(found?.reason == .misuse)
+        #expect(found?.reason == .copyRestored)
         found = error { try a.receive(try twin.changes()) }
+        #expect(found?.reason == .copyRestored)
+        found = error { try a.receive(try a.changes()) }
         #expect(found?.reason == .misuse)
         #expect(try rows(b).count == 2)
         found = error { try b.connection.transaction { (_: Connection) -> Void in try b.receive(late) } }
@@ -177,7 +179,10 @@ import TestSupport
                 try db.execute("INSERT INTO note(id) VALUES (2)")
                 _ = try make()
             }
-            let found = [error { try a.write(work) }, error { try a.connection.transaction(work) }, error { try a.connection.savepoint(work) }]
+            let found = [
+                error { try a.write(work) }, error { try a.connection.transaction { db in try work(db) } },
+                error { try a.connection.savepoint { db in try work(db) } },
+            ]
             for found in found { #expect(found?.reason == .misuse && found?.message.contains("inside a transaction") == true) }
             #expect(try rows(a).count == 1 && !a.connection.isInTransaction)
             #expect(try make().until == a.position)

@@ -220,8 +220,9 @@ final class CutStore: ObjectStore {
         #expect(commits.withLock { $0 } > 0)
     }
 
-    /// It gets its own changes back, and keeps what it has made since.
-    @Test func restoredCopyRegainsItsChanges() async throws {
+    /// It asks before anything is stored. What it has made since is kept.
+    @Test(arguments: [ChangeLog.RestoreChoice.keepingThisState, .takingOthers])
+    func restoredCopyAsksAndThenConverges(_ choice: ChangeLog.RestoreChoice) async throws {
         let path = folder.path("a.db"), backup = folder.path("backup.db")
         let a = try peer("a", at: path), b = try peer("b")
         try set(a, "1", "one")
@@ -230,20 +231,28 @@ final class CutStore: ObjectStore {
         try set(a, "2", "two")
         try set(a, "1", "uno")
         try await settle(a, b)
+        try set(b, "4", "four")
+        try await b.synchronize(with: store)
         try await a.database.close()
-        let restored = try peer("a", at: backup)
+        let restored = try peer("a", at: backup), before = memory.objects
         try set(restored, "3", "three")
         try await restored.write { try $0.execute("UPDATE note SET body = 'restored' WHERE id = '1'") }
+        for _ in 0..<2 {
+            await #expect { try await restored.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.reason == .copyRestored }
+            #expect(memory.objects == before)
+        }
+        try await restored.withLog { try $0.resolveRestore(choice) }
         let outcome = try await restored.synchronize(with: store)
-        #expect(outcome.received.renewed == 2)
+        #expect(outcome.received.renewed >= 2)
         try await settle(b, restored)
+        let expected = choice == .takingOthers ? ["1=uno", "2=two", "3=three", "4=four"] : ["1=one", "3=three", "4=four"]
         for log in [restored, b] {
-            #expect(try rows(log) == ["1=uno", "2=two", "3=three"])
+            #expect(try rows(log) == expected)
             #expect(try await log.database.read { try $0.fetchOne(String.self, "SELECT body FROM note WHERE id = '1'") } == "restored")
         }
     }
 
-    /// Two copies with one name go on together.
+    /// Two copies with one name ask each time, and go on together.
     @Test func copiesWithSamePeerNameConverge() async throws {
         let path = folder.path("a.db"), twin = folder.path("twin.db")
         let a = try peer("a", at: path), b = try peer("b")
@@ -255,12 +264,12 @@ final class CutStore: ObjectStore {
             try set(a, "a\(round)", "\(round)")
             try set(second, "t\(round)", "\(round)")
             if round % 2 == 0 { try set(second, "0", "\(round)") }
-            async let one = a.synchronize(with: store)
-            async let two = second.synchronize(with: store)
+            async let one = a.synchronize(with: store, restored: .takingOthers)
+            async let two = second.synchronize(with: store, restored: .takingOthers)
             _ = try await (one, two)
             try await b.synchronize(with: store)
         }
-        try await settle(a, second, b)
+        for _ in 0..<3 { for log in [a, second, b] { try await log.synchronize(with: store, restored: .takingOthers) } }
         for log in [a, second, b] { #expect(try rows(log) == rows(b) && rows(log).count == 15) }
         #expect(try rows(b).first == "0=6")
     }
@@ -385,6 +394,7 @@ final class CutStore: ObjectStore {
         #expect(try rows(b) == ["1=two"])
         // It shows all of them the same again.
         memory.restore(new)
+        try await restored.synchronize(with: store, restored: .takingOthers)
         try await settle(restored, b)
         #expect(try rows(restored) == rows(b) && rows(b) == ["1=three"])
     }
