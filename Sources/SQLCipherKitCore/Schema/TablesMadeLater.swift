@@ -5,6 +5,7 @@ package enum TablesMadeLater {
     /// The tables of a change log.
     package static let changeLog = [
         "changelog", "changelog_name", "changelog_row", "changelog_peer", "changelog_chain", "changelog_state",
+        "changelog_conflict",
     ]
 
     package static func contain(_ table: String) -> Bool {

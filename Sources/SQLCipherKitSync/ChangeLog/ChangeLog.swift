@@ -730,6 +730,7 @@ extension ChangeLog {
         let new = try newEntries(message, own, &outcome)
         var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
         merge.outcome = outcome
+        merge.seen = message.until
         if choice == .keepingThisState { merge.undone = (localPeer, own) }
         let isNew = !own.includes(message.until)
         if let state = message.state, isNew || message.isMend {
@@ -759,6 +760,9 @@ extension ChangeLog {
     private func finish(_ merge: inout ChangeLogMerge, _ new: [ChangeLogEntry], _ taken: [TakenRow], _ enforces: Bool) throws {
         var new = new
         for entry in new { try merge.add(entry) }
+        // What is logged again is not new to those that have written it.
+        let seen = merge.seen
+        merge.seen = nil
         var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)
         let undone = merge.undoneInserts
         if !taken.isEmpty || !undone.isEmpty {
@@ -774,7 +778,9 @@ extension ChangeLog {
                 clock = stamp.clock
             }
         }
+        merge.seen = seen
         try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: localPeer), enforces)
+        try store.add(merge.conflicts, at: now())
         if !new.isEmpty {
             for entry in new { try store.insert(entry) }
             var position = Position()

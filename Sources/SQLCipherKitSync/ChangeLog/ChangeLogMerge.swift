@@ -49,7 +49,7 @@ struct ChangeLogMerge {
         let key: [UInt8]
     }
 
-    private let store: ChangeLogStore
+    let store: ChangeLogStore
     private let db: Connection
     private let tables: LoggedTables
     /// Deletes up to this time are forgotten.
@@ -60,6 +60,9 @@ struct ChangeLogMerge {
     private(set) var repairs: [LoggedChange] = []
     private(set) var stamp = ChangeStamp.ancient
     var outcome = ChangeLog.Outcome()
+    /// What the sender of the message has seen; nil if no conflicts are looked for.
+    var seen: ChangeLog.Position?
+    var conflicts: [Conflict] = []
     /// The peer whose inserts are undone, and the position before them; nil if none are.
     var undone: (peer: String, own: ChangeLog.Position)?
 
@@ -77,6 +80,7 @@ struct ChangeLogMerge {
             let (table, key) = try place(change)
             let work = try work(table, key)
             let former = work.row
+            try noteConflict(change, entry, work, key)
             let isApplied: Bool
             switch change.kind {
             case .insert:
@@ -108,6 +112,52 @@ struct ChangeLogMerge {
             }
             outcome.count(table.name) { if isApplied { $0.applied += 1 } else { $0.outdated += 1 } }
         }
+    }
+
+    /// Notes what a change replaces here, or what replaces the change, if the sender has not seen the other one of the two. What
+    /// comes in one message has been seen by its sender, so the rows in the tables are those that it may not have seen.
+    private mutating func noteConflict(_ change: LoggedChange, _ entry: ChangeLogEntry, _ work: Work, _ key: [SQLValue]) throws {
+        guard seen != nil else { return }
+        let (table, row) = (work.table, work.row), new = Self.values(change.columns, change.values)
+        switch change.kind {
+        case .delete:
+            if change.base == row.insert, row.gone == nil, row.cells.values.contains(where: isUnseen) {
+                try loseRow(table, key, to: entry.peer, kept: nil)
+            }
+        case .insert where entry.stamp > row.insert:
+            if row.gone == nil, isUnseen(row.version) { try loseRow(table, key, to: entry.peer, kept: new) }
+        case .insert:
+            if isUnseen(row.insert) { lose(table, key, change.columns, change.values, to: row.insert.peer, kept: try kept(work)) }
+        case .update:
+            if change.base != row.insert {
+                // Of an earlier row.
+                guard change.base < row.insert, isUnseen(row.insert) else { return }
+                lose(table, key, change.columns, change.values, to: row.insert.peer, kept: try kept(work))
+            } else if let gone = row.gone {
+                let peer = try store.peer(ofEntryAt: gone)
+                if let peer, !isUnseen(ChangeStamp(clock: gone, peer: peer)) { return }
+                lose(table, key, change.columns, change.values, to: peer, kept: nil)
+            } else {
+                let names = table.rule == .row ? [ChangeLogRow.wholeRow] : change.columns.map { SQLName($0) }
+                var giving: [String] = [], given: [String: [String]] = [:]
+                for (place, name) in names.enumerated() where isUnseen(row.written(name)) {
+                    let columns = table.rule == .row ? change.columns : [change.columns[place]]
+                    let stamp = row.written(name)
+                    if stamp < entry.stamp { giving += columns } else { given[stamp.peer, default: []] += columns }
+                }
+                if !giving.isEmpty { try loseRow(table, key, giving, to: entry.peer, kept: new) }
+                for (peer, columns) in given.sorted(by: { $0.key < $1.key }) {
+                    lose(table, key, columns, columns.map { new[SQLName($0)] ?? .null }, to: peer, kept: try kept(work))
+                }
+            }
+        }
+    }
+
+    /// The values of a row with what was merged into it so far.
+    private func kept(_ work: Work) throws -> [SQLName: SQLValue]? {
+        if work.isDelete { return nil }
+        let current = try store.current(work.table, work.key)?.values
+        return current.map { Self.values(work.table.columns, $0).merging(work.values) { $1 } } ?? work.values
     }
 
     /// Whether a row is there according to what was known of it.
@@ -224,6 +274,7 @@ extension ChangeLogMerge {
                 let current = try store.current(table, key)?.values
                 let work = try work(table, key)
                 let isTaken: Bool
+                try noteConflict(work, key, their, part.columns, own)
                 if current == nil, work.row.gone == nil {
                     isTaken = their.row.insert == .ancient || !own.includes(their.row.insert)
                     if isTaken { try take(work, key, their, part.columns, current) }
@@ -236,6 +287,43 @@ extension ChangeLogMerge {
                 outcome.count(table.name) { if isTaken { $0.applied += 1 } }
             }
             try deleteMissing(table, seen, message)
+        }
+    }
+
+    /// Notes which of two states of a row gives way, or which of its values, if neither copy has seen that of the other.
+    private mutating func noteConflict(
+        _ work: Work, _ key: [SQLValue], _ their: ChangeLogState.Row, _ columns: [String], _ own: ChangeLog.Position
+    ) throws {
+        guard seen != nil, let current = try store.current(work.table, key)?.values else {
+            // They have changed a row that was deleted here.
+            if seen != nil, work.row.gone != nil, work.row.insert == their.row.insert, let values = their.values,
+                their.row.cells.values.contains(where: { !own.includes($0) })
+            { lose(work.table, key, columns, values, to: nil, kept: nil) }
+            return
+        }
+        let (table, row) = (work.table, work.row), new = their.values.map { Self.values(columns, $0) }
+        let isNew = !own.includes(their.row.version)
+        if row.insert != their.row.insert {
+            guard isUnseen(row.version) else { return }
+            if row.insert < their.row.insert {
+                try loseRow(table, key, to: new == nil ? nil : their.row.insert.peer, kept: new)
+            } else if isNew, let values = their.values {
+                lose(table, key, columns, values, to: row.insert.peer, kept: Self.values(table.columns, current))
+            }
+        } else if their.values == nil {
+            if row.cells.values.contains(where: isUnseen) { try loseRow(table, key, to: nil, kept: nil) }
+        } else {
+            for column in table.rule == .row ? [ChangeLogRow.wholeRow] : columns.map({ SQLName($0) }) {
+                let (ours, theirs) = (row.written(column), their.row.written(column))
+                let names = table.rule == .row ? columns : columns.filter { SQLName($0) == column }
+                guard ours != theirs, isUnseen(ours) else { continue }
+                if ours < theirs {
+                    try loseRow(table, key, names, to: theirs.peer, kept: new)
+                } else if !own.includes(theirs) {
+                    let values = names.map { new?[SQLName($0)] ?? .null }
+                    lose(table, key, names, values, to: ours.peer, kept: Self.values(table.columns, current))
+                }
+            }
         }
     }
 
@@ -310,6 +398,7 @@ extension ChangeLogMerge {
             let insert = try store.row(table, key).insert
             guard insert != .ancient, message.until.includes(insert) else { continue }
             let work = try work(table, key)
+            if work.row.cells.values.contains(where: isUnseen) { try loseRow(table, key, to: nil, kept: nil) }
             // It has forgotten when. What is logged again after this is for no other row.
             _ = work.row.deleted(insert, ChangeStamp(clock: max(insert.clock, message.horizon), peer: message.sender))
             work.delete()
@@ -388,6 +477,7 @@ extension ChangeLogMerge {
             if isLogged { try asserted(table, key, reference.columns) }
             return outcome.count(table.name) { $0.detached += 1 }
         }
+        try loseRow(table, key, to: stamp.peer, kept: nil)
         try delete(table, key)
         if isLogged { try deleted(table, key) }
     }
@@ -464,7 +554,10 @@ extension ChangeLogMerge {
             }
         } catch let error as DatabaseError where error.code.primary == .constraint {
             if Self.isUnique(error) { return .conflict }
-            guard old != nil, !work.isInsert else { throw refused(work, error) }
+            guard let old, !work.isInsert else { throw refused(work, error) }
+            let columns = table.others.filter { work.values[SQLName($0)] != nil }
+            let values = columns.map { work.values[SQLName($0)] ?? .null }
+            lose(table, work.key, columns, values, to: stamp.peer, kept: Self.values(table.columns, old.values))
             try asserted(table, work.key)
             outcome.count(table.name) { $0.kept += 1 }
             return .done
@@ -528,11 +621,17 @@ extension ChangeLogMerge {
             }
             if let losers = try replace(work, old) {
                 for loser in losers {
+                    let values = work.table.otherPlaces.map { loser.values[$0] }
+                    lose(work.table, loser.key, work.table.others, values, to: work.row.version.peer, kept: nil)
                     try deleted(work.table, loser.key)
                     keys.former.append((work.table, loser.values))
                 }
                 keys.written.append((work.table, work.key))
             } else {
+                let values = work.table.others.indices.map { place in
+                    work.values[SQLName(work.table.others[place])] ?? old?.values[work.table.otherPlaces[place]] ?? .null
+                }
+                lose(work.table, work.key, work.table.others, values, to: stamp.peer, kept: nil)
                 try deleted(work.table, work.key)
             }
         }

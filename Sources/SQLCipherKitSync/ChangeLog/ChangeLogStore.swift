@@ -8,7 +8,7 @@ struct ChangeLogStore {
     /// What tells the form of entries and of `changelog_row`.
     static let format = 7
 
-    private let db: Connection
+    let db: Connection
     private let names = Names()
     /// What was read of `changelog_row` in this operation.
     private let states = ChangeLogStates()
@@ -34,6 +34,8 @@ struct ChangeLogStore {
             // What was read of the chains in a store.
             "changelog_chain(store BLOB, chain BLOB, state BLOB NOT NULL, PRIMARY KEY (store, chain)) WITHOUT ROWID",
             "changelog_state(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+            // What was overwritten, the times when that was noticed, and the peers whose changes were kept.
+            "changelog_conflict(id INTEGER PRIMARY KEY, peer TEXT, change BLOB NOT NULL)",
         ] { try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS main.\(table)")) }
         try db.execute("CREATE INDEX IF NOT EXISTS main.changelog_gone ON changelog_row(gone) WHERE gone IS NOT NULL")
     }
@@ -224,7 +226,7 @@ struct ChangeLogStore {
         return number
     }
 
-    private func name(of number: UInt64) throws -> String {
+    func name(of number: UInt64) throws -> String {
         if let name = names.texts[number] { return name }
         let id = Int64(truncatingIfNeeded: number)
         guard let name = try db.cached("SELECT name FROM main.changelog_name WHERE id = ?").fetchOne(String.self, binding: id)

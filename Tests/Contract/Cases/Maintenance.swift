@@ -221,14 +221,16 @@ extension Cases {
                 t.then { try t.same(name, ChangeLog.settings(in: t.db)?.localPeer ?? "") }
                 return count
             },
-            call("restored", .writes, refusing: [.attached, .readOnly], isStepwise: true, prepare: { t in
+            call("restored, and conflicts cleared", .writes, refusing: [.attached, .readOnly], isStepwise: true, prepare: { t in
                 if t.subject.kind != .attached { _ = try ChangeLog(t.db, tables: ["note"], localPeer: "here") }
             }) { t in
                 let log = try ChangeLog(t.db, tables: ["note"], localPeer: "here"), title = t.text("title", Secrets.value)
                 try log.write { db in try db.execute("INSERT INTO note(id, title) VALUES (63, \(title))") }
                 try log.resolveRestore(.keepingThisState)
+                let conflicts = try ChangeLog.conflicts(in: t.db)
+                try ChangeLog.clearConflicts(in: t.db)
                 t.then { try t.same(title, t.db.fetchOne(String.self, "SELECT title FROM note WHERE id = 63")) }
-                return 0
+                return conflicts.count
             })
         + family("shared-change-log",
             call("written and sent", .writes, on: .shared, refusing: [.readOnly], isStepwise: true) { t in

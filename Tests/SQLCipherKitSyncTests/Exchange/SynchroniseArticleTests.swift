@@ -196,6 +196,28 @@ import TestSupport
             #expect(try await log.withLog { try $0.peers } == [])
         }
 
+        for log in [log, phone.log] {
+            try await log.write { db in try db.execute("UPDATE note SET title = \(log.localPeer) WHERE id = 'n2'") }
+        }
+        try await log.receive(phone.log.changes(since: log.withLog { try $0.position }))
+        try await phone.log.receive(log.changes(since: phone.log.withLog { try $0.position }))
+        #expect(try await pool.read { try ChangeLog.conflicts(in: $0).map(\.lost) } == [["title": "laptop"]])
+
+        let conflicts = pool.observe { db in
+            try ChangeLog.conflicts(in: db)
+        }
+        for try await found in conflicts {
+            for conflict in found {
+                print(conflict.table, conflict.peer ?? "a copy")
+            }
+            guard let last = found.last else { break }
+            try await pool.write { db in
+                try ChangeLog.clearConflicts(in: db, upTo: last.id)
+            }
+        }
+        #expect(try await pool.read { try ChangeLog.conflicts(in: $0) } == [])
+        try await log.write { db in try db.execute("UPDATE note SET title = 'Bats' WHERE id = 'n2'") }
+
         try await log.withLog { log in try log.add(peer: "tablet") }
         try await pool.main.backup(toFileAt: copy)
         let tablet = try await SharedChangeLog(

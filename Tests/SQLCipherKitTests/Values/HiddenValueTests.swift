@@ -160,6 +160,12 @@ import TestSupport
         try log.addExistingRows()
         body("ChangeLog.Message", try log.snapshot())
         body("ChangeLog.Message", try log.changes())
+        let other = try Connection(.memory)
+        try other.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+        let otherLog = try ChangeLog(other, tables: ["note"], localPeer: "b")
+        try otherLog.write { db in try db.execute("INSERT INTO note VALUES (\(number), 'other')") }
+        try otherLog.receive(log.changes())
+        body("ChangeLog.Conflict", try #require(ChangeLog.conflicts(in: other).first))
         db.close()
 
         let queue = try DatabaseQueue(.file(folder.path("a.db")), key: nil)
