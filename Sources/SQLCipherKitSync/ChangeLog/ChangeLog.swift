@@ -731,7 +731,6 @@ extension ChangeLog {
         var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
         merge.outcome = outcome
         merge.seen = message.until
-        if choice == .keepingThisState { merge.undone = (localPeer, own) }
         let isNew = !own.includes(message.until)
         if let state = message.state, isNew || message.isMend {
             try merge.add(message, state, own: own)
@@ -764,10 +763,9 @@ extension ChangeLog {
         let seen = merge.seen
         merge.seen = nil
         var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)
-        let undone = merge.undoneInserts
-        if !taken.isEmpty || !undone.isEmpty {
+        if !taken.isEmpty {
             let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: localPeer)
-            let changes = try undone + renewed(taken, stamp, &merge)
+            let changes = try renewed(taken, stamp, &merge)
             let last = max(
                 try position.sequence(of: localPeer), new.reduce(0) { $1.peer == localPeer ? max($0, $1.sequence) : $0 })
             let entry = ChangeLogEntry(
@@ -864,8 +862,8 @@ extension ChangeLog {
     /// How a copy goes on that was restored from an older state; see ``ChangeLog/resolveRestore(_:)``.
     public enum RestoreChoice: String, Hashable, Codable, Sendable {
         /// The rows of this copy win, as if they had been inserted at the time of the call: whatever others have in these rows is
-        /// replaced, and rows that others have deleted come back. Rows that this copy had inserted after the state that was
-        /// restored are deleted. Rows that other copies have inserted stay, and are received.
+        /// replaced, and rows that others have deleted come back. Rows that were inserted after that state, at this copy or at
+        /// others, stay, and are received.
         case keepingThisState
         /// This copy receives its own former changes, like those of all others. What it has changed since it was restored is kept,
         /// and counts as changed after them.
@@ -1088,9 +1086,9 @@ extension ChangeLog {
     ///
     /// Call it if other copies have changes of this copy that it no longer has and that nothing can give back, so that
     /// ``resolveRestore(_:)`` does not help. That happens if the copy was restored from a backup or created again, and the changes
-    /// that it had sent are lost, or it has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at
-    /// this copy or another one, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes
-    /// like those of any other copy. Changes that no other copy is known to have are logged again after them.
+    /// that it had sent are lost, or it has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse``
+    /// at this copy or another one, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former
+    /// changes like those of any other copy. Changes that no other copy is known to have are logged again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }

@@ -21,8 +21,6 @@ struct ChangeLogMerge {
         var isWhole = false
         /// Whether the row is to be deleted.
         var isDelete = false
-        /// The insert of a row that the restored state of this copy does not have, among the changes that it had made after that.
-        var undone: ChangeStamp?
         /// Whether the insert is so old that others may have forgotten a delete of a later row with its key: then it is logged
         /// again, and comes after both.
         var isOld = false
@@ -63,8 +61,6 @@ struct ChangeLogMerge {
     /// What the sender of the message has seen; nil if no conflicts are looked for.
     var seen: ChangeLog.Position?
     var conflicts: [Conflict] = []
-    /// The peer whose inserts are undone, and the position before them; nil if none are.
-    var undone: (peer: String, own: ChangeLog.Position)?
 
     init(_ db: Connection, _ store: ChangeLogStore, _ tables: LoggedTables, horizon: Int64) {
         (self.db, self.store, self.tables, self.horizon) = (db, store, tables, horizon)
@@ -79,16 +75,12 @@ struct ChangeLogMerge {
         for change in try entry.changes() {
             let (table, key) = try place(change)
             let work = try work(table, key)
-            let former = work.row
             try noteConflict(change, entry, work, key)
             let isApplied: Bool
             switch change.kind {
             case .insert:
                 isApplied = work.row.inserted(entry.stamp)
                 if isApplied {
-                    if entry.peer == undone?.peer, try former.insert == work.undone || !isThere(former, table, key) {
-                        work.undone = entry.stamp
-                    }
                     work.take(change, isInsert: true)
                     work.key = key
                     work.isOld = try isOld(work)
@@ -158,21 +150,6 @@ struct ChangeLogMerge {
         if work.isDelete { return nil }
         let current = try store.current(work.table, work.key)?.values
         return current.map { Self.values(work.table.columns, $0).merging(work.values) { $1 } } ?? work.values
-    }
-
-    /// Whether a row is there according to what was known of it.
-    private func isThere(_ row: ChangeLogRow, _ table: LoggedTable, _ key: [SQLValue]) throws -> Bool {
-        try row.gone == nil && (row.insert != .ancient || store.current(table, key) != nil)
-    }
-
-    /// The deletes of rows that are undone, as far as no later insert has replaced them.
-    var undoneInserts: [LoggedChange] {
-        works.compactMap { work in
-            guard let insert = work.undone, work.row.insert == insert, work.row.gone == nil else { return nil }
-            return LoggedChange(
-                kind: .delete, table: work.table.name, keyColumns: work.table.key, key: work.key, columns: [], values: [],
-                base: insert)
-        }
     }
 
     /// Whether a row was inserted before the horizon, and nothing is known of its key.
@@ -333,9 +310,6 @@ extension ChangeLogMerge {
     ) throws {
         (work.key, work.row) = (key, their.row)
         if let values = their.values {
-            if let undone, current == nil, work.row.insert.peer == undone.peer, !undone.own.includes(work.row.insert) {
-                work.undone = work.row.insert
-            }
             work.take(columns, values, isInsert: true)
             work.isOld = try their.row.insert != .ancient && isOld(work)
         } else if current != nil {

@@ -203,16 +203,10 @@ import TestSupport
                 let before = peers
                 let choice = try restore(place, &peers, from: db, open, &sent, form, &random)
                 if let choice { restored[choice, default: 0] += 1 }
-                // What no other copy had is lost with the copy, and what it had inserted itself is undone if its state is kept.
+                // What no other copy had is lost with the copy.
                 for number in fresh[place] ?? [] where try !has(peers[place], number) {
                     let isElsewhere = try peers.indices.contains { try $0 != place && has(before[$0], number) }
-                    if choice == .keepingThisState || !isElsewhere { fresh[place]?.remove(number) }
-                }
-                // Rows of an unknown peer that are older than what was forgotten were logged as new, and so as its own.
-                if choice == .keepingThisState, forgets {
-                    for owner in fresh.keys {
-                        fresh[owner] = try fresh[owner]?.filter { try has(peers[place], $0) || !has(before[place], $0) }
-                    }
+                    if !isElsewhere { fresh[place]?.remove(number) }
                 }
             }
             let action = Int.random(in: 0..<10, using: &random)
