@@ -47,6 +47,24 @@ import TestSupport
         #expect(try rows("b.db") == rows("a.db"))
     }
 
+    @Test(arguments: [("take", "id,title\na,elk\nb,owl\n"), ("keep", "id,title\na,fox\nb,owl\n")])
+    func restoredCopyGoesOnAsTheOptionSays(choice: String, expected: String) async throws {
+        try make("a.db")
+        try write("a.db", "INSERT INTO note VALUES ('a', 'fox')")
+        try make("b.db")
+        try await sync("a.db", "--table", "note", "--existing").expectSuccess()
+        try await sync("b.db").expectSuccess()
+        try Tool.run(["backup", folder.path("a.db"), folder.path("backup.db")] + Tool.key).expectSuccess()
+        try write("a.db", "UPDATE note SET title = 'elk'; INSERT INTO note VALUES ('b', 'owl')")
+        for name in ["a.db", "b.db"] { try await sync(name).expectSuccess() }
+        try FileManager.default.removeItem(atPath: folder.path("a.db"))
+        try FileManager.default.moveItem(atPath: folder.path("backup.db"), toPath: folder.path("a.db"))
+        try await sync("a.db").expectFailure(1, "--restored take")
+        try await sync("a.db", "--restored", choice).expectSuccess()
+        for name in ["b.db", "a.db"] { try await sync(name).expectSuccess() }
+        for name in ["a.db", "b.db"] { #expect(try rows(name) == expected) }
+    }
+
     @Test func syncMistakesAreExplained() async throws {
         try make("a.db")
         try await sync("a.db", "--peer", "laptop").expectSuccess()

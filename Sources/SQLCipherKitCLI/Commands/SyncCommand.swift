@@ -18,6 +18,8 @@ struct SyncCommand: FileCommand {
             any program. Each of these tables needs a primary key, whose values no two copies choose for different rows. A copy \
             begins with empty tables of the same definition; --existing on the first copy alone gives its rows to the others.
 
+            A copy that was restored from a backup is refused until --restored says how it goes on.
+
             EXAMPLES
               sqlcipherkit sync notes.db /shared/notes --table note --table tag --existing
               sqlcipherkit sync notes.db /shared/notes
@@ -46,6 +48,15 @@ struct SyncCommand: FileCommand {
     @Flag(help: "Also log the rows that the tables have already.")
     var existing = false
 
+    enum Restored: String, CaseIterable, ExpressibleByArgument { case take, keep }
+
+    @Option(
+        help: """
+            How a copy goes on that was restored from a backup: it takes what the others have, or keeps its rows, which then \
+            replace those of the others.
+            """)
+    var restored: Restored?
+
     @Option(
         help: ArgumentHelp(
             "Where the key of the store comes from, which all copies share: \(KeyReference.grammar). By default it is the "
@@ -71,7 +82,15 @@ struct SyncCommand: FileCommand {
         if existing { try log.withLog { _ = try $0.addExistingRows() } }
         let store = ChangeStore(try ReplicaStoreName.store(target, isNew: true), key: shared)
         Interruption.catchSignals()
-        let outcome = try waiting { try await log.synchronize(with: store) }
+        if let restored { try log.withLog { try $0.resolveRestore(restored == .take ? .takingOthers : .keepingThisState) } }
+        let outcome: ChangeStore.Outcome
+        do { outcome = try waiting { try await log.synchronize(with: store) } } catch let error as DatabaseError
+            where error.reason == .copyRestored
+        {
+            throw Failure(
+                "others have changes of \(file.path) that it does not have, as after a restore from a backup: --restored take "
+                    + "takes what they have, and --restored keep replaces it by the rows of this copy")
+        }
         let received = outcome.received
         let rows = received.tables.reduce(0) { $0 + $1.applied }
         try report.write(

@@ -40,10 +40,7 @@ actor CopyExchange: Service {
         guard !isOffline else { return }
         let exchange = Task { [notebook, store] in _ = try await notebook.synchronize(with: store) }
         current = exchange
-        do {
-            try await exchange.value
-            error = nil
-        } catch { self.error = error }
+        if case .failure(let error) = await exchange.result { self.error = error } else { error = nil }
     }
 
     func setOffline(_ isOffline: Bool) async throws -> State {

@@ -127,9 +127,6 @@ private struct Day {
         let store = try #require(stores[name])
         do {
             try await notebook(name).synchronize(with: store)
-        } catch let error as DatabaseError where error.reason == .copyRestored {
-            try await notebook(name).log.withLog { log in try log.resolveRestore(.takingOthers) }
-            try await notebook(name).synchronize(with: store)
         } catch let error as DatabaseError {
             // The tablet takes nothing that it has no place for, and gives what it has.
             guard name == "tablet", isOld, error.code == .schema else { throw error }
