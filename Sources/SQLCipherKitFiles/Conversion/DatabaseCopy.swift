@@ -33,11 +33,13 @@ struct DatabaseCopy {
         try copySchema(roots)
         // Makes SQLite read the schema.
         try copy.execute("PRAGMA writable_schema = RESET")
-        for (tree, root) in zip(trees, roots) where tree.isTable || !copy.canRebuild(tree.name) {
+        let isRebuilt = try trees.map { try !$0.isTable && copy.canRebuild($0.name) }
+        for (place, tree) in trees.enumerated() where !isRebuilt[place] {
+            let root = roots[place]
             try tree.copyRecords(of: schema, to: copy, root: root) { try reportPages() }
         }
         // A damaged index is no reason to refuse a copy, as its table has all that it had.
-        for index in trees where !index.isTable && copy.canRebuild(index.name) {
+        for (place, index) in trees.enumerated() where isRebuilt[place] {
             try copy.execute(SQL(raw: "REINDEX \(copy.main.qualified(index.name))"))
             try reportPages()
         }
@@ -79,7 +81,7 @@ struct DatabaseCopy {
 struct StoredTree {
     let name: String
     let isTable: Bool
-    /// Whether it is stored by row ids. An index and a table WITHOUT ROWID are not.
+    /// False for an index and a table WITHOUT ROWID.
     let hasRowIDs: Bool
     private let root: UInt32
 
@@ -97,7 +99,7 @@ struct StoredTree {
         }
     }
 
-    /// Whether another database's tree has the same records in the same order.
+    /// Returns true if another database's tree has the same records in the same order.
     fileprivate func equals(
         _ other: StoredTree, in copy: Connection, of schema: Schema, _ report: () throws -> Void
     ) throws -> Bool {
@@ -153,9 +155,12 @@ extension Schema {
 }
 
 extension Connection {
-    /// Whether the connection has the collations and the functions of an index of its main database.
-    fileprivate func canRebuild(_ index: String) -> Bool {
-        (try? RawStatement(self, "REINDEX \(main.qualified(index))")) != nil
+    /// Returns false if the connection lacks a collation or a function of an index of its main database.
+    fileprivate func canRebuild(_ index: String) throws -> Bool {
+        do {
+            _ = try RawStatement(self, "REINDEX \(main.qualified(index))")
+            return true
+        } catch let error as DatabaseError where error.code.primary == .error { return false }
     }
 }
 
@@ -194,7 +199,8 @@ struct DatabaseComparison {
         }
         try compareSchemas()
         let trees = try zip(original.storedTrees(), copy.main.storedTrees())
-        for (tree, copied) in trees where tree.isTable || !copy.canRebuild(tree.name) {
+        for (tree, copied) in trees {
+            if try !tree.isTable && copy.canRebuild(tree.name) { continue }
             guard try tree.equals(copied, in: copy, of: original, { try reporter?.report() }) else {
                 throw differs("in the rows of \(tree.name)")
             }
