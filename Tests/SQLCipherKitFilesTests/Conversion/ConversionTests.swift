@@ -201,7 +201,10 @@ import TestSupport
         try Connection(.file(path), key: key.quick).execute("CREATE TABLE t(x INTEGER)")
         let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "k"])
         try writer.waitForOutput("20\n")
-        try DatabaseConverter.decrypt(fileAt: path, key: key.quick)
+        // The engine's locks are not fair: beside a busy machine's writer the five seconds of the default may not be enough.
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .seconds(100)
+        try DatabaseConverter.decrypt(fileAt: path, key: key.quick, configuration: configuration)
         let outcome = try writer.end()
         #expect(outcome.output.contains("error"))
         let committed = outcome.output.split(separator: "\n").compactMap { Int($0) }
