@@ -136,8 +136,8 @@ extension Connection {
         try execute(configuration.enforcesForeignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
         try applyJournalMode()
         try main.applyDurability()
-        // Apple's fsync does not empty the cache of the drive (https://sqlite.org/pragma.html#pragma_fullfsync). Elsewhere this changes
-        // nothing.
+        // Apple's fsync does not empty the cache of the drive (https://sqlite.org/pragma.html#pragma_fullfsync). Elsewhere this
+        // changes nothing.
         if configuration.durability != .off { try execute("PRAGMA fullfsync = ON") }
     }
 

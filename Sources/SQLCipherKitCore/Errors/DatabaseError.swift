@@ -57,8 +57,8 @@ public struct DatabaseError: Error, Sendable {
         /// (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message contains the system's error.
         public static let noRandomBytes = Reason("noRandomBytes")
         /// The system refuses another thread, as in a container with a limit of processes
-        /// (<https://man7.org/linux/man-pages/man3/pthread_create.3.html>). Nothing was run, and the next call may succeed. The message
-        /// contains the system's error.
+        /// (<https://man7.org/linux/man-pages/man3/pthread_create.3.html>). Nothing was run, and the next call may succeed. The
+        /// message contains the system's error.
         public static let noThread = Reason("noThread")
         /// The file could not be opened or created; the message contains its path.
         public static let cannotOpen = Reason("cannotOpen")

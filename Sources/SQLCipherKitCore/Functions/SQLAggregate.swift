@@ -15,9 +15,14 @@ public protocol SQLAggregate {
     associatedtype Result: SQLValueConvertible
 
     /// Adds a row.
+    /// - Parameter arguments: the arguments of the call for this row, valid only during the call.
+    /// - Throws: any error, which fails the statement: a ``DatabaseError`` as it is, any other error as
+    ///   ``DatabaseError/underlyingError`` of a ``DatabaseError/Reason/callback``. Reading an argument throws one for a value of
+    ///   another type.
     mutating func step(_ arguments: borrowing FunctionArguments) throws
 
     /// Returns the result for the rows added. It is also called, and its result ignored, for a group that an error has interrupted.
+    /// - Throws: any error, which fails the statement as in ``step(_:)``; ignored for an interrupted group.
     mutating func finish() throws -> Result
 }
 
@@ -25,8 +30,11 @@ public protocol SQLAggregate {
 /// (<https://sqlite.org/windowfunctions.html#udfwinfunc>).
 public protocol SQLWindowFunction: SQLAggregate {
     /// Removes the oldest row that was added, as the window moves on.
+    /// - Parameter arguments: the arguments that ``SQLAggregate/step(_:)`` got for that row.
+    /// - Throws: any error, which fails the statement as in ``SQLAggregate/step(_:)``.
     mutating func inverse(_ arguments: borrowing FunctionArguments) throws
 
     /// Returns the result for the rows that are in the window now.
+    /// - Throws: any error, which fails the statement as in ``SQLAggregate/step(_:)``.
     func value() throws -> Result
 }

@@ -7,9 +7,9 @@ extension SQLExtension {
     /// let titles = try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("v[0-9]+")")
     /// ```
     /// Characters are those that a reader sees. A pattern has the syntax of Swift's regular expressions
-    /// (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>), but for what
-    /// needs backtracking: references to groups, looking ahead and behind, atomic groups and possessive repetitions. Of Unicode's
-    /// properties it has the general categories, as `\p{Lu}`.
+    /// (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>), but for
+    /// what needs backtracking: references to groups, looking ahead and behind, atomic groups and possessive repetitions. Of
+    /// Unicode's properties it has the general categories, as `\p{Lu}`.
     ///
     /// A match takes at most as many steps as the text has characters times the parts of the pattern, in which `{n}` counts n
     /// times. It ends with an interrupt, with a timeout or a cancelled task, with the progress handler, and after `stepLimit`

@@ -92,8 +92,8 @@ struct AccessPolicy {
         }
     }
 
-    /// The table of the connection's statements (<https://sqlite.org/stmt.html>), with the SQL that other code has run: no content of
-    /// a database.
+    /// The table of the connection's statements (<https://sqlite.org/stmt.html>), with the SQL that other code has run: no content
+    /// of a database.
     private static let statements: SQLName = "sqlite_stmt"
 
     /// The table-valued functions that read nothing from a database.

@@ -46,8 +46,12 @@ extension JSONColumn: Hashable where Value: Hashable {
 
 /// Inside other JSON, it is coded as its value. As a property of a `Codable` row or record it is a column.
 extension JSONColumn: Codable {
+    /// Decodes the value alone; ``format`` is then ``JSONFormat/jsonb``.
+    /// - Throws: the error of the value's own decoding.
     public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(Value.self)) }
 
+    /// Encodes the value alone, without ``format``.
+    /// - Throws: the error of the value's own encoding.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(value)
@@ -60,6 +64,10 @@ extension JSONColumn: SQLValueConvertible {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
     public var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
+    /// The document in its ``format``, with its dates as ``ValueProfile/jsonDates`` of the profile, unless the type is
+    /// ``JSONCodingCustomizable``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, such as NaN, or that the type's own
+    ///   `encode(to:)` refuses.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         try JSONDocument(value, as: format).sqlValue(in: profile)
     }

@@ -19,6 +19,8 @@ public struct JSONElement: SQLRowConvertible, Hashable, Sendable {
     private let pathText: String
 
     /// Reads the columns `key`, `value`, `type`, `id`, `parent`, `fullkey` and `path`.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` if the query does not select all of them, or
+    ///   ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8.
     public init(row: borrowing Row) throws {
         let key: SQLValue = try row["key"]
         self.key =
@@ -85,6 +87,7 @@ extension JSONExpression {
 
     /// Like ``elements(at:in:)``, but returns the element at a path and everything below it, each container before its contents
     /// (<https://sqlite.org/json1.html#jtree>).
+    /// - Throws: as ``elements(at:in:)``.
     public func descendants(at path: any JSONPathComponent..., in db: Connection) throws -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")
     }

@@ -146,6 +146,8 @@ extension JSONValue {
 extension JSONValue: SQLValueConvertible {
     public static var _isJSONDocument: Bool { true }
 
+    /// The document as JSONB.
+    /// - Throws: as ``jsonb()``.
     public var sqlValue: SQLValue { get throws { .blob(try jsonb()) } }
 
     public init?(sqlValue: SQLValue) {

@@ -316,6 +316,8 @@ extension Decimal {
 
 /// A value is coded as its own JSON by any coder. ``JSONBEncoder`` and ``JSONBDecoder`` have a faster way.
 extension JSONValue: Codable {
+    /// Encodes the value as JSON of its own: an object with a container of keys, an array with one of elements.
+    /// - Throws: the error of the encoder, such as Foundation's for a NaN.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .array(let elements):
@@ -337,6 +339,9 @@ extension JSONValue: Codable {
         }
     }
 
+    /// Decodes a document of any shape. A number is an integer if it fits into `Int64`, otherwise a `Double` if that is exact,
+    /// otherwise a `Decimal`.
+    /// - Throws: the error of the decoder, if it has none of JSON's types.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: JSONBKey.self) {
             var object = JSONObject()

@@ -17,7 +17,8 @@ public struct CipherInfo: Hashable, Sendable {
 }
 
 extension Schema {
-    /// The encryption of the database; nil for a plaintext database (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
+    /// The encryption of the database; nil for a plaintext database
+    /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
     /// ```swift
     /// if let cipher = try db.main.cipher { print(cipher.settings.pageSize, cipher.provider) }
     /// ```

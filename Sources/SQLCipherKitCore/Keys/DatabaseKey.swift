@@ -220,11 +220,14 @@ package protocol DeferredKey: Sendable {
     var kind: String { get }
 
     /// Finds the key of a database that is about to be opened.
+    /// - Throws: the reason why there is none, such as ``DatabaseError/Reason/keyProvider`` or
+    ///   ``DatabaseError/Reason/noSlotOpens``; opening then fails with it.
     func resolve(
         for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
     ) throws -> ResolvedKey
 
     /// Finds the key for a file that is about to be written.
+    /// - Throws: the reason why there is none, before the file is created.
     func resolveForNewFile() throws -> DatabaseKey
 }
 

@@ -10,8 +10,9 @@ import Foundation
 public protocol KeyProvider: Sendable {
     /// Returns a passphrase or a raw key, or nil if this provider has none and the next one may be asked.
     ///
-    /// Throw an error for a key that exists but must not be used, such as a file that anyone can read: going on to the next
-    /// provider would hide it.
+    /// - Throws: an error for a key that exists but must not be used, such as a file that anyone can read: going on to the next
+    ///   provider would hide it. A ``DatabaseError`` reaches the caller as it is, any other error as
+    ///   ``DatabaseError/underlyingError``.
     func key() throws -> DatabaseKey?
 }
 
@@ -87,6 +88,9 @@ public struct KeySource: KeyProvider, CustomStringConvertible {
         self.read = read
     }
 
+    /// Asks the source for the key; nil if it has none.
+    /// - Throws: ``DatabaseError/Reason/keyProvider`` for a key that must not be used or cannot be read, or the error of the
+    ///   closure of ``init(_:)``.
     public func key() throws -> DatabaseKey? { try read() }
 }
 

@@ -50,6 +50,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
     }
 
     /// Lends the bytes to `body`, which must not keep a copy.
+    /// - Throws: any error that `body` throws, and no other.
     public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {

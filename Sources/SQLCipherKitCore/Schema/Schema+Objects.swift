@@ -116,18 +116,29 @@ extension Schema {
 extension Schema {
     /// Drops a table with its indexes and triggers. Rows that refer to its rows are treated as if those were deleted
     /// (<https://sqlite.org/lang_droptable.html>).
-    /// - Throws: ``DatabaseError``, also for a table that does not exist, unless `ifExists` is true.
+    /// - Parameters:
+    ///   - table: the name of the table.
+    ///   - ifExists: true to do nothing if there is no such table. Default: false.
+    /// - Throws: SQLite's error for a table that does not exist, unless `ifExists` is true, for a view, for rows that violate a
+    ///   foreign key afterwards, or while a statement reads the table; ``DatabaseError/Reason/schemaName`` if the database is no
+    ///   longer attached.
     public func dropTable(_ table: String, ifExists: Bool = false) throws { try drop("TABLE", table, ifExists) }
 
-    /// Drops an index. Throws the same errors as ``dropTable(_:ifExists:)``.
+    /// Drops an index.
+    /// - Throws: SQLite's error for an index that does not exist, unless `ifExists` is true, or for the index of a constraint;
+    ///   ``DatabaseError/Reason/schemaName`` if the database is no longer attached.
     public func dropIndex(_ index: String, ifExists: Bool = false) throws { try drop("INDEX", index, ifExists) }
 
-    /// Drops a trigger. Throws the same errors as ``dropTable(_:ifExists:)``.
+    /// Drops a trigger.
+    /// - Throws: SQLite's error for a trigger that does not exist, unless `ifExists` is true;
+    ///   ``DatabaseError/Reason/schemaName`` if the database is no longer attached.
     public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws {
         try drop("TRIGGER", trigger, ifExists)
     }
 
-    /// Drops a view. Throws the same errors as ``dropTable(_:ifExists:)``.
+    /// Drops a view.
+    /// - Throws: SQLite's error for a view that does not exist, unless `ifExists` is true, or for a table;
+    ///   ``DatabaseError/Reason/schemaName`` if the database is no longer attached.
     public func dropView(_ view: String, ifExists: Bool = false) throws { try drop("VIEW", view, ifExists) }
 
     private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws {

@@ -7,30 +7,38 @@ package enum Synchronous: Int, CaseIterable, SQLValueConvertible {
     case wholeFile
 }
 
-/// Settings of a database as a whole. A setter returns the value in effect, which is not always the one requested.
+/// Settings of a database as a whole. A setter returns the value in effect, which may differ from the requested value.
 extension Schema {
     /// A number by which `file(1)` and other programs identify the kind of a file; 0 if none was set
     /// (<https://sqlite.org/pragma.html#pragma_application_id>).
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is no longer attached, ``DatabaseError/Reason/closed``, or
+    ///   SQLite's error if the file cannot be read.
     public var applicationID: Int32 { get throws { try value("application_id") } }
 
-    /// Sets the number that identifies the kind of the file.
+    /// Sets the number that identifies the kind of the file. It is part of the transaction.
     /// - Returns: the number in effect.
+    /// - Throws: the same errors as ``applicationID``; ``ResultCode/readOnly`` for a database that cannot be written, or
+    ///   ``DatabaseError/Reason/busy``. The number is then unchanged.
     @discardableResult
     public func setApplicationID(_ id: Int32) throws -> Int32 { try set("application_id", Int(id)) }
 
     /// A number for an application's own use, often the version of its schema; 0 if none was set
     /// (<https://sqlite.org/pragma.html#pragma_user_version>).
+    /// - Throws: the same errors as ``applicationID``.
     public var userVersion: Int32 { get throws { try value("user_version") } }
 
     /// Sets the number for the application's own use. It is part of the transaction.
     /// - Returns: the number in effect.
+    /// - Throws: the same errors as ``setApplicationID(_:)``.
     @discardableResult
     public func setUserVersion(_ version: Int32) throws -> Int32 { try set("user_version", Int(version)) }
 
-    /// How transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
+    /// The way in which transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
+    /// - Throws: the same errors as ``applicationID``.
     public var journalMode: DatabaseConfiguration.JournalMode { get throws { try mode(value("journal_mode")) } }
 
     /// Sets how transactions are made safe. An in-memory database supports only `memory` and `off`.
+    /// - Returns: the mode in effect: the former one if the database does not support the requested one.
     /// - Throws: ``DatabaseError/Reason/busy`` while another connection prevents it, or SQLite's error inside a transaction.
     @discardableResult
     public func setJournalMode(
@@ -67,14 +75,18 @@ extension Schema {
     }
 
     /// The size of the page cache: pages if positive, KiB if negative (<https://sqlite.org/pragma.html#pragma_cache_size>).
+    /// - Throws: the same errors as ``applicationID``.
     public var cacheSize: Int { get throws { try value("cache_size") } }
 
     /// Sets the size of this connection's page cache for the database.
     /// - Parameter size: the number of pages if positive, of KiB if negative.
+    /// - Returns: the size in effect.
+    /// - Throws: the same errors as ``applicationID``.
     @discardableResult
     public func setCacheSize(_ size: Int) throws -> Int { try set("cache_size", size) }
 
     /// The size of a page in bytes.
+    /// - Throws: the same errors as ``applicationID``.
     public var pageSize: Int {
         get throws {
             // An encrypted database returns text.
@@ -87,12 +99,15 @@ extension Schema {
     }
 
     /// The number of pages in the file.
+    /// - Throws: the same errors as ``applicationID``.
     public var pageCount: Int { get throws { try value("page_count") } }
 
     /// The number of free pages in the file.
+    /// - Throws: the same errors as ``applicationID``.
     public var freePageCount: Int { get throws { try value("freelist_count") } }
 
-    /// Whether this connection cannot write to the database.
+    /// True if this connection cannot write to the database.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is no longer attached, or ``DatabaseError/Reason/closed``.
     public var isReadOnly: Bool {
         get throws {
             // The temporary database can be written, but SQLite does not know it until its first use.

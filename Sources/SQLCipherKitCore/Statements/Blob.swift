@@ -191,6 +191,8 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
     /// - Parameter count: the number of bytes, up to SQLite's limit of 1,000,000,000.
     public init(count: Int) { self.count = count }
 
+    /// A blob of ``count`` zeros, in memory.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a negative ``count``.
     public var sqlValue: SQLValue {
         get throws {
             if count < 0 { throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes") }

@@ -33,6 +33,7 @@ extension Connection {
     }
 
     /// Returns the first column of the first row for an optional type, without wrapping nil twice.
+    /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible>(
@@ -78,7 +79,9 @@ extension Connection {
         try fetchOne(T.self, sql, arguments)
     }
 
-    /// Returns the first columns of each row as a tuple.
+    /// Returns the first columns of each row as a tuple. The rows may have more columns than the tuple.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for a value that
+    ///   is not of its element's type; or ``DatabaseError/Reason/noSuchColumn`` if the rows have fewer columns than the tuple.
     @inlinable
     public func fetchAll<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -92,6 +95,8 @@ extension Connection {
     /// ```swift
     /// let cities: [(Int, String)] = try db.fetchAll("SELECT id, name FROM city")
     /// ```
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for a value that
+    ///   is not of its element's type; or ``DatabaseError/Reason/noSuchColumn`` if the rows have fewer columns than the tuple.
     @inlinable
     public func fetchAll<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -102,6 +107,8 @@ extension Connection {
     }
 
     /// Returns the first columns of the first row as a tuple, or nil if there is no row.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for a value that
+    ///   is not of its element's type; or ``DatabaseError/Reason/noSuchColumn`` if the row has fewer columns than the tuple.
     @inlinable
     public func fetchOne<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -112,6 +119,8 @@ extension Connection {
     }
 
     /// Returns the first columns of the first row as a tuple, or nil if there is no row.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for a value that
+    ///   is not of its element's type; or ``DatabaseError/Reason/noSuchColumn`` if the row has fewer columns than the tuple.
     @inlinable
     public func fetchOne<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible

@@ -65,6 +65,7 @@ public struct Row: ~Copyable {
     }
 
     /// The value of a column by a name known only at run time.
+    /// - Throws: the same errors as for a literal name.
     // Generic over the kind of string, because a literal prefers a plain `String` to the overload above.
     @inlinable
     @_disfavoredOverload
@@ -133,12 +134,15 @@ public struct Row: ~Copyable {
 /// ```
 public protocol SQLRowConvertible {
     /// Creates the value from the row's columns.
+    /// - Throws: any error, which ends the fetch and reaches the caller as it is. Reading a column throws
+    ///   ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch``.
     init(row: borrowing Row) throws
 }
 
 /// Nil is a row whose columns are all NULL, as an outer join gives for a table without a match.
 extension Optional: SQLRowConvertible where Wrapped: SQLRowConvertible {
     /// Reads the value; nil if all columns are NULL.
+    /// - Throws: the error of the wrapped type's own initializer.
     @inlinable
     public init(row: borrowing Row) throws { self = row.isAllNull ? nil : try Wrapped(row: row) }
 }
@@ -161,6 +165,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     }
 
     /// Copies a row.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8.
     public init(row: borrowing Row) throws {
         var values: [SQLValue] = []
         values.reserveCapacity(row.count)
@@ -203,6 +208,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     }
 
     /// The value of a column by its name, converted; the first one of that name.
+    /// - Throws: the same errors as for an index.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws {
             guard

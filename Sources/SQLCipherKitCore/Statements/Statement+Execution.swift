@@ -128,6 +128,7 @@ extension Statement {
     }
 
     /// Returns the first column of the first row for an optional type, without wrapping nil twice.
+    /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible>(
@@ -165,6 +166,8 @@ extension Statement {
     }
 
     /// Returns the first columns of each row as a tuple. The result may have more columns than the tuple.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for a value that
+    ///   is not of its element's type; or ``DatabaseError/Reason/noSuchColumn`` if the rows have fewer columns than the tuple.
     @inlinable
     public func fetchAll<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -174,7 +177,9 @@ extension Statement {
         try values(arguments) { handle in try tuple(handle) }
     }
 
-    /// Returns the first columns of the first row as a tuple, or nil if there is no row.
+    /// Returns the first columns of the first row as a tuple, or nil if there is no row. Later rows are not computed.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for a value that
+    ///   is not of its element's type; or ``DatabaseError/Reason/noSuchColumn`` if the rows have fewer columns than the tuple.
     @inlinable
     public func fetchOne<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -254,11 +259,14 @@ extension Statement {
     }
 
     /// The value of a column in the current row, by its index, counted from 0.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, also if there is no current row, ``DatabaseError/Reason/unexpectedNull``,
+    ///   ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/closed``.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         get throws { try Row._Column(live(), Int32(clamping: index)).read(as: T.self) }
     }
 
-    /// The value of a column in the current row, by its name.
+    /// The value of a column in the current row, by its name. If no name matches exactly, ASCII case is ignored.
+    /// - Throws: the same errors as for an index.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws {
             let handle = try live()
@@ -390,6 +398,7 @@ extension Statement {
     /// Runs the statement with these values for its parameters, in order. Faster than an array, because nothing is boxed.
     ///
     /// Up to ten values are fastest; beyond that, each value costs some nanoseconds more.
+    /// - Throws: ``DatabaseError/Reason/parameters`` for too few or too many values, or SQLite's error.
     @inlinable
     @_documentation(visibility: private)
     public func execute<
@@ -408,6 +417,8 @@ extension Statement {
     }
 
     /// Returns the first column of the first row, with this value for the parameter; nil if there is no row or the value is NULL.
+    /// - Throws: ``DatabaseError/Reason/parameters`` unless the statement has one parameter, SQLite's error, or
+    ///   ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible, A: SQLValueConvertible>(
@@ -424,6 +435,8 @@ extension Statement {
     }
 
     /// Returns the first row as a record, with this value for the parameter; nil if there is no row.
+    /// - Throws: ``DatabaseError/Reason/parameters`` unless the statement has one parameter, SQLite's error, or any error that
+    ///   reading the row as the type throws.
     @inlinable
     @_documentation(visibility: private)
     public func fetchOne<T: SQLRowConvertible, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {

@@ -135,6 +135,7 @@ extension Connection {
 
     /// Runs `body`, which returns nothing, in a transaction. With this form the compiler needs no help where a closure of several
     /// statements is itself the only expression of another closure.
+    /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
     @_documentation(visibility: private)
     public func transaction(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> Void) throws {
         try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
@@ -174,6 +175,7 @@ extension Connection {
     }
 
     /// Runs `body`, which returns nothing, in a savepoint.
+    /// - Throws: any error that `body` or SQLite throws; in each case no change of `body` is kept.
     @_documentation(visibility: private)
     public func savepoint(_ name: String? = nil, _ body: (Connection) throws -> Void) throws {
         try savepoint(name) { db in TransactionEnd.commit(try body(db)) }

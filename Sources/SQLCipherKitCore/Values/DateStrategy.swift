@@ -129,8 +129,14 @@ public protocol CustomDateStrategy: Sendable {
 /// space, seconds with a fraction, `Z` or an offset), and from a number as the strategy counts; without a connection, as seconds
 /// since 1970.
 extension Date: SQLValueConvertible {
+    /// The date as ``DateStrategy/timestamp`` stores it.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that is not finite, or whose year the text form
+    ///   does not have.
     public var sqlValue: SQLValue { get throws { try sqlValue(.timestamp) } }
 
+    /// The date as ``ValueProfile/dates`` of the profile stores it.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy cannot represent, or any error of a
+    ///   ``CustomDateStrategy``.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue { try sqlValue(profile.dates) }
 
     public init?(sqlValue: SQLValue) { self.init(sqlValue: sqlValue, in: .standard) }
@@ -141,7 +147,8 @@ extension Date: SQLValueConvertible {
     }
 
     /// The value as a strategy stores it.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy cannot represent.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy cannot represent, or any error of a
+    ///   ``CustomDateStrategy``.
     public func sqlValue(_ strategy: DateStrategy) throws -> SQLValue { try strategy.stored(self) }
 
     /// The date in a message. Foundation's own description ends the process for a date that is far away or no number.

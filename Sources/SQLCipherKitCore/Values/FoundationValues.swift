@@ -6,6 +6,8 @@ import Foundation
 extension UUID: SQLValueConvertible {
     public var sqlValue: SQLValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
 
+    /// The UUID as ``ValueProfile/uuids`` of the profile stores it.
+    /// - Throws: no error.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         switch profile.uuids {
         case .blob: sqlValue
@@ -34,8 +36,13 @@ extension UUID: SQLValueConvertible {
 /// Stored according to the connection's ``ValueProfile/decimals``. Without a connection, ``sqlValue`` gives a number. Read from
 /// INTEGER, from REAL as the shortest decimal that identifies that number, and from TEXT in decimal digits.
 extension Decimal: SQLValueConvertible {
+    /// The decimal as an INTEGER or a REAL.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, and for a decimal with more digits than either holds exactly.
     public var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
+    /// The decimal as ``ValueProfile/decimals`` of the profile stores it.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, and with ``DecimalStrategy/number`` for a decimal with more
+    ///   digits than an INTEGER or a REAL holds exactly.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         if isNaN { throw DatabaseError.invalidArgument("NaN cannot be stored: SQLite would turn it into NULL") }
         switch profile.decimals {

@@ -37,9 +37,13 @@ public protocol SQLValueConvertible: Sendable {
     // because Swift 6.3 did not inline one with typed errors: calling it cost more than the column.
 
     /// Reads a column. The default goes through ``SQLValue``.
+    /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
+    ///   ``DatabaseError/Reason/noSuchColumn`` outside the row.
     static func _readSQL(from column: borrowing Row._Column) throws -> Self
 
     /// Binds the value to a parameter. The default binds ``sqlValue(in:)``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that cannot be stored, ``DatabaseError/Reason/parameters`` if
+    ///   there is no such parameter, or SQLite's error, such as ``ResultCode/tooBig``.
     func _bindSQL(to parameter: borrowing Statement._Parameter) throws
 
     /// Reads a column; nil leaves it to `_readSQL(from:)`. Default: nil.
@@ -74,6 +78,8 @@ extension SQLValueConvertible {
         return value
     }
 
+    /// The value as ``sqlValue``, whatever the profile.
+    /// - Throws: the errors of ``sqlValue``.
     @inlinable
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue { try sqlValue }
 
@@ -110,6 +116,8 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
     @inlinable
     public static var _isJSONDocument: Bool { Wrapped._isJSONDocument }
 
+    /// NULL for nil, otherwise the wrapped value as it is stored.
+    /// - Throws: the errors of the wrapped value.
     public var sqlValue: SQLValue {
         get throws {
             guard let self else { return .null }
@@ -117,6 +125,8 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
         }
     }
 
+    /// NULL for nil, otherwise the wrapped value as it is stored under the profile.
+    /// - Throws: the errors of the wrapped value.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         guard let self else { return .null }
         return try self.sqlValue(in: profile)
@@ -163,8 +173,12 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
 // A type with a raw value is stored as that. Where it says otherwise by a `sqlValue` of its own, this counts in every profile.
 extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueConvertible {
+    /// The raw value as it is stored.
+    /// - Throws: the errors of the raw value.
     public var sqlValue: SQLValue { get throws { try rawValue.sqlValue } }
 
+    /// The raw value as it is stored under the profile, unless the type has a `sqlValue` of its own.
+    /// - Throws: the errors of either.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         let own = try sqlValue
         if profile == .standard { return own }

@@ -20,6 +20,7 @@ extension Statement {
         }
 
         /// Binds NULL.
+        /// - Throws: ``DatabaseError/Reason/parameters`` if the statement has no such parameter, or SQLite's error.
         @inlinable
         @inline(__always)
         public func bindNull() throws {
@@ -27,6 +28,7 @@ extension Statement {
         }
 
         /// Binds an integer.
+        /// - Throws: the same errors as ``bindNull()``.
         @inlinable
         @inline(__always)
         public func bind(_ value: Int64) throws {
@@ -34,7 +36,8 @@ extension Statement {
         }
 
         /// Binds a floating-point number.
-        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, which SQLite would store as NULL.
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, which SQLite would store as NULL, and the same errors as
+        ///   ``bindNull()``.
         @inlinable
         @inline(__always)
         public func bind(_ value: Double) throws {
@@ -43,6 +46,8 @@ extension Statement {
         }
 
         /// Binds UTF-8 text by its length, NUL characters included.
+        /// - Throws: ``ResultCode/tooBig`` for more bytes than the connection's limit, ``ResultCode/outOfMemory``, and the same
+        ///   errors as ``bindNull()``.
         @inlinable
         @inline(__always)
         public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws { try check(bindText(text)) }
@@ -60,6 +65,7 @@ extension Statement {
         }
 
         /// Binds bytes as a blob.
+        /// - Throws: the same errors as ``bind(utf8:)``.
         @inlinable
         @inline(__always)
         public func bind(bytes: UnsafeRawBufferPointer) throws { try check(bindBlob(bytes)) }
@@ -81,6 +87,8 @@ extension Statement {
 
         /// Binds a blob of zero bytes without allocating it, to be filled by incremental writes.
         /// - Parameter count: the number of bytes.
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a negative number, ``ResultCode/tooBig`` for more bytes than the
+        ///   connection's limit, and the same errors as ``bindNull()``.
         public func bindZeroes(count: Int) throws {
             guard let count = UInt64(exactly: count) else {
                 throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes")
