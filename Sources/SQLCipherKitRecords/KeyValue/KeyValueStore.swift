@@ -283,6 +283,7 @@ extension KeyValueStore {
     public func get<T: Decodable>(_ key: String, default value: T) throws -> T { try get(key, as: T.self) ?? value }
 
     /// The value of a key, or `value` if there is none.
+    /// - Throws: the same errors as `get(_:as:)`.
     // Resolves the ambiguity between the two above. Disfavoring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     @_documentation(visibility: private)
@@ -351,6 +352,8 @@ extension KeyValueStore {
     }
 
     /// Sets the value of a key and replaces any earlier value.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`,
+    ///   or SQLite's error.
     // Resolves the ambiguity between the two above. Disfavoring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     @_documentation(visibility: private)
@@ -380,6 +383,7 @@ extension KeyValueStore {
     }
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
+    /// - Throws: ``DatabaseError``; nothing is changed then.
     @_documentation(visibility: private)
     public func setAll<T: SQLValueConvertible & Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil

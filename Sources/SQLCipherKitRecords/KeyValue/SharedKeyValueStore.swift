@@ -109,6 +109,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) async throws -> T? {
         try await read { store in try store.get(key, as: type) }
     }
@@ -122,6 +123,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     @_disfavoredOverload
     public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) async throws -> T? {
         try await read { store in try store.get(key, as: type) }
@@ -135,6 +137,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     public func get<T: SQLValueConvertible>(_ key: String, default value: T) async throws -> T {
         try await read { store in try store.get(key, default: value) }
     }
@@ -147,11 +150,13 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     public func get<T: Decodable & Sendable>(_ key: String, default value: T) async throws -> T {
         try await read { store in try store.get(key, default: value) }
     }
 
     /// The value of a key, or `value` if there is none.
+    /// - Throws: the same errors as for a type that has only one of the two conformances.
     // Resolves the ambiguity between the two above, as in KeyValueStore.
     @_documentation(visibility: private)
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws -> T {
@@ -159,6 +164,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     @_documentation(visibility: private)
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) async throws -> T {
         try await read { store in try store.get(key, default: value) }
@@ -169,6 +175,7 @@ extension SharedKeyValueStore {
     public func contains(_ key: String) throws -> Bool { try reading { store in try store.contains(key) } }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     public func contains(_ key: String) async throws -> Bool { try await read { store in try store.contains(key) } }
 
     // MARK: Writing
@@ -180,6 +187,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled; nothing is changed then.
     public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) async throws {
         try await write { store in try store.set(key, to: value, expires: expiry) }
     }
@@ -195,11 +203,13 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled; nothing is changed then.
     public func set<T: Encodable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) async throws {
         try await write { store in try store.set(key, to: value, expires: expiry) }
     }
 
     /// Sets the value of a key and replaces any earlier value.
+    /// - Throws: the same errors as for a type that has only one of the two conformances.
     // Resolves the ambiguity between the two above, as in KeyValueStore.
     @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(
@@ -209,6 +219,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled; nothing is changed then.
     @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) async throws {
         try await write { store in try store.set(key, to: value, expires: expiry) }
@@ -221,6 +232,7 @@ extension SharedKeyValueStore {
     public func remove(_ key: String) throws -> Bool { try writing { store in try store.remove(key) } }
 
     /// The asynchronous form.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled; nothing is changed then.
     @discardableResult
     public func remove(_ key: String) async throws -> Bool { try await write { store in try store.remove(key) } }
 

@@ -92,6 +92,8 @@ extension ColumnDefault: ExpressibleByStringLiteral where Value: ExpressibleBySt
 
 /// Encoded on its own, without a key that could be omitted, a property that was not set is encoded as nil.
 extension ColumnDefault: Encodable where Value: Encodable {
+    /// Encodes the value alone; nil if the property was not set.
+    /// - Throws: any error of the value's own encoding.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let value = wrappedValue { try container.encode(value) } else { try container.encodeNil() }
@@ -99,6 +101,8 @@ extension ColumnDefault: Encodable where Value: Encodable {
 }
 
 extension ColumnDefault: Decodable where Value: Decodable {
+    /// Decodes the value alone. Nil is a property that was set to nil.
+    /// - Throws: any error of the value's own decoding.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self.init(wrappedValue: container.decodeNil() ? nil : try container.decode(Value.self))

@@ -249,7 +249,8 @@ extension Connection {
 
 /// What the calls for all queries do, compiled into the caller for queries of whole records.
 extension Connection {
-    /// All rows of a query.
+    /// Returns all rows of a query.
+    /// - Throws: ``DatabaseError``, or any error that reading a row as the record throws.
     @inlinable
     @_documentation(visibility: private)
     public func fetchAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> [Record] {
@@ -257,7 +258,8 @@ extension Connection {
         return try statement.fetchAll(Record.self, arguments)
     }
 
-    /// The first row of a query, or nil if there is none.
+    /// Returns the first row of a query, or nil if there is none.
+    /// - Throws: ``DatabaseError``, or any error that reading the row as the record throws.
     @inlinable
     @_documentation(visibility: private)
     public func fetchOne<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Record? {

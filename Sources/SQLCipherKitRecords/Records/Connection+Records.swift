@@ -288,8 +288,10 @@ extension Connection {
 
     // MARK: By the key
 
-    /// Deletes the record with a primary key. Throws the same errors as ``exists(_:id:in:)``.
+    /// Deletes the record with a primary key.
     /// - Returns: whether there was such a row.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns, or SQLite's error, such as
+    ///   for a row that a foreign key refers to. Nothing is deleted then.
     @discardableResult
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil

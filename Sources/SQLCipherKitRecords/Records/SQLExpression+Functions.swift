@@ -125,8 +125,8 @@ extension _SQLListBuilder {
     public static func buildArray(_ parts: [[_Element]]) -> [_Element] { parts.flatMap { $0 } }
 }
 
-/// Functions of text, NULL where the text is (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars, and only ASCII letters have a
-/// case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
+/// Functions of text, NULL where the text is (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars, and only
+/// ASCII letters have a case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
 extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String {
     /// In small letters.
     public func lowercased() -> Self { call("lower", sql) }

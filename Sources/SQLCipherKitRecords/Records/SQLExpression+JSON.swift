@@ -31,8 +31,8 @@ extension SQLExpression {
 
 /// Arrays that are stored as JSON.
 extension SQLExpression {
-    /// Whether an array that is stored as JSON has an element (<https://sqlite.org/json1.html#jeach>). It reads each array: an index
-    /// does not help.
+    /// Whether an array that is stored as JSON has an element (<https://sqlite.org/json1.html#jeach>). It reads each array: an
+    /// index does not help.
     /// ```swift
     /// let travelling = try db.fetchAll(Note.filter { $0.tags.contains("travel") })
     /// ```

@@ -36,7 +36,7 @@ public protocol SQLRecord: Codable, _SQLSource, ColumnCodingCustomizable {
     /// The table's description. Default: the name alone; keys, defaults and generated columns are then read from the database.
     static var table: SQLTable { get }
 
-    // What an ``SQLPositionalRecord`` answers. Default: nil, and nothing is written, as `Codable` is used.
+    // The columns of an ``SQLPositionalRecord``, and its writing. Default: nil, and nothing is written, as `Codable` is used.
     static var _recordColumns: SQLRecordColumns? { get }
     func _write(to columns: inout SQLColumnWriter) throws
 }

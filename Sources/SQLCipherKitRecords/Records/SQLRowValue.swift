@@ -14,7 +14,7 @@ public struct SQLRowValue<Values>: Sendable {
     /// The columns with the values that they are compared with.
     private let elements: @Sendable (Values) -> RowElements
 
-    /// Creates a row value from two columns, the more significant one first.
+    /// Creates a row value from two columns, the more significant column first.
     // Written out, so that the compiler takes literals for the columns' types: it does not look into a pack.
     public init<A: SQLValueConvertible, B: SQLValueConvertible>(
         _ a: SQLExpression<A>, _ b: SQLExpression<B>
@@ -24,7 +24,7 @@ public struct SQLRowValue<Values>: Sendable {
         }
     }
 
-    /// Creates a row value from three columns, the most significant one first.
+    /// Creates a row value from three columns, the most significant column first.
     public init<A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible>(
         _ a: SQLExpression<A>, _ b: SQLExpression<B>, _ c: SQLExpression<C>
     ) where Values == (A, B, C) {
@@ -33,7 +33,7 @@ public struct SQLRowValue<Values>: Sendable {
         }
     }
 
-    /// Creates a row value from four columns, the most significant one first.
+    /// Creates a row value from four columns, the most significant column first.
     public init<A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible>(
         _ a: SQLExpression<A>, _ b: SQLExpression<B>, _ c: SQLExpression<C>, _ d: SQLExpression<D>
     ) where Values == (A, B, C, D) {
@@ -45,8 +45,8 @@ public struct SQLRowValue<Values>: Sendable {
         }
     }
 
-    /// Creates a row value from columns, the most significant one first. With more than four, values that are literals need their
-    /// types: `(last.a, Int64(2), …)`.
+    /// Creates a row value from columns, the most significant column first. With more than four, values that are literals need
+    /// their types: `(last.a, Int64(2), …)`.
     @_disfavoredOverload
     public init<each Value: SQLValueConvertible>(
         _ expressions: repeat SQLExpression<each Value>
