@@ -10,7 +10,7 @@ import SQLCipherKitCore
 public struct FolderStore: ObjectStore {
     /// The absolute path of the folder.
     public let path: String
-    /// How long to wait for another process that has the folder locked. Tests set it.
+    /// The longest time to wait for another process that has the folder locked. Tests set it.
     package var patience: Duration = .seconds(10)
 
     private static let lockName = "~lock", newName = "~new"
@@ -47,6 +47,9 @@ public struct FolderStore: ObjectStore {
         return 0
     }
 
+    /// Lists the files below the folder. Links, and files with `~` in their names, are left out.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the system's error if a folder cannot be read, or for more than
+    ///   1,048,576 files; `CancellationError` when the task is cancelled.
     public func list(prefix: String) async throws -> [StoredObject.Info] {
         try await BlockingExecutor.run { try objects(prefix: prefix) }
     }
@@ -103,6 +106,9 @@ public struct FolderStore: ObjectStore {
         }
     }
 
+    /// Reads a file; nil if there is none.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the system's error if the file cannot be read, for a file of more
+    ///   than 320 MiB, or for a name with `~`, a NUL character or a part that is empty, `.` or `..`.
     public func get(_ name: String) async throws -> StoredObject? {
         try await BlockingExecutor.run {
             guard let (bytes, size) = try read(name) else { return nil }
@@ -110,6 +116,10 @@ public struct FolderStore: ObjectStore {
         }
     }
 
+    /// Stores a file and the folders above it, flushed to the disk.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the system's error if the file cannot be written, or if another
+    ///   process holds the lock of the folder for more than 10 seconds; nothing is changed then. The same reason for a name that
+    ///   ``get(_:)`` refuses.
     @discardableResult
     public func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await BlockingExecutor.run {
@@ -127,6 +137,9 @@ public struct FolderStore: ObjectStore {
         }
     }
 
+    /// Removes a file. Its folder stays.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the system's error if the file cannot be removed, or for a name
+    ///   that ``get(_:)`` refuses.
     public func delete(_ name: String) async throws {
         guard let (folder, last) = try place(of: name, Folder(path), isNew: false) else { return }
         if unlinkat(folder.descriptor, last, 0) != 0, errno != ENOENT { throw failure("removed", name) }

@@ -10,18 +10,28 @@ import SQLCipherKitCore
 /// succeed. Your program receives every error as a ``DatabaseError``, with the store's error as the underlying one.
 public protocol ObjectStore: Sendable {
     /// Returns the names and sizes of the objects whose names begin with `prefix`, in any order.
+    /// - Parameter prefix: the beginning of the names, which may end within a part of a name; empty for all objects.
+    /// - Throws: any error if the list would be incomplete. An empty store is not an error.
     func list(prefix: String) async throws -> [StoredObject.Info]
 
     /// Returns an object; nil if there is none of that name.
+    /// - Throws: any error if the object cannot be read, or if the store cannot tell whether it exists: nil means that it is gone.
     func get(_ name: String) async throws -> StoredObject?
 
     /// Stores an object, whole or not at all, so that it survives a crash of the store.
+    /// - Parameters:
+    ///   - name: the name, with `/` between its parts.
+    ///   - bytes: the content, up to 320 MiB.
+    ///   - condition: the condition, checked and met in one step, so that of two writers only one stores its object.
     /// - Returns: the version of the object, which differs from that of every other content under the name; nil if the condition
     ///   does not hold. Nothing has changed then.
+    /// - Throws: any error if the object was not stored, or perhaps not; ``DatabaseError/Reason/storeUnsupported`` if the store
+    ///   cannot check conditions.
     @discardableResult
     func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String?
 
     /// Removes an object. It is not an error if there is none of that name.
+    /// - Throws: any error if the object may still exist.
     func delete(_ name: String) async throws
 }
 

@@ -10,8 +10,9 @@ extension KeySlots {
     /// let key = try slots.addRecoveryKey(label: "safe")
     /// print(key.text)  // 4T0W-9MJC-…
     /// ```
-    /// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit. Typed keys may be in
-    /// either case, with O for 0 and I or L for 1, and may contain dashes, spaces, tabs and line endings of any kind anywhere.
+    /// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit. Typed keys may
+    /// be in either case, with O for 0 and I or L for 1, and may contain dashes, spaces, tabs and line endings of any kind
+    /// anywhere.
     public struct RecoveryKey: Sendable {
         static let byteCount = 20
         private static let characterCount = 36

@@ -171,11 +171,14 @@ extension KeySlots {
     /// at worst lock the owner out.
     public protocol Storage: Sendable {
         /// Returns the bytes, or nil if there are none yet.
+        /// - Throws: any error if the bytes cannot be read. The call of ``KeySlots`` fails with it.
         func read() throws -> [UInt8]?
 
         /// Runs `change` with the current bytes, while no other caller can change them. `change` calls `write` with new bytes one
         /// or more times. When `write` returns, the new bytes must survive a power failure; if power fails before that, the old
         /// bytes must be intact.
+        /// - Throws: any error of `change`, or of the storage itself. If `write` throws, the storage has either the old bytes or
+        ///   the new bytes.
         func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws
     }
 }

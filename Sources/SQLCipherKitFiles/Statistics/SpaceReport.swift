@@ -1,7 +1,8 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// How a database uses its pages, for each table and index, as `sqlite3_analyzer` reports it (<https://sqlite.org/dbstat.html>).
+    /// How a database uses its pages, for each table and index, as `sqlite3_analyzer` reports it
+    /// (<https://sqlite.org/dbstat.html>).
     ///
     /// ```swift
     /// let report = try db.main.spaceReport()

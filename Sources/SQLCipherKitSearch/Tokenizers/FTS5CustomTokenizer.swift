@@ -97,8 +97,12 @@ extension FTS5Token {
 /// call ``FullTextIndex/rebuild()`` for its tables. Every connection that reads or writes the table needs the tokenizer: register
 /// it in ``DatabaseConfiguration/prepareDatabase``.
 public protocol FTS5CustomTokenizer: Sendable {
-    /// Finds the tokens of a text in UTF-8, which need not be well-formed, and passes them on in order. If it throws, the statement
-    /// fails with that error.
+    /// Finds the tokens of a text in UTF-8, which need not be well-formed, and passes them on in order.
+    /// - Parameters:
+    ///   - text: the text, valid only during the call.
+    ///   - purpose: the reason for the call: indexing a row, or reading a query.
+    ///   - tokens: receives the tokens.
+    /// - Throws: any error; the statement fails with it.
     func tokenize(
         _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) throws
 }
@@ -126,16 +130,18 @@ public protocol FTS5TokenFilter: Sendable {
     /// The tokenizer whose tokens are filtered: built in, or already registered on the same connection.
     var base: FTS5Tokenizer { get }
 
-    /// Computes the filter's state, once for each connection and table. `tokens` returns the base's tokens of a text. If it throws,
-    /// the statement that opens the table fails with that error.
+    /// Computes the filter's state, once for each connection and table. `tokens` returns the base's tokens of a text.
+    /// - Throws: any error; the statement that opens the table fails with it.
     func prepare(_ tokens: (String) throws -> [String]) throws -> State
 
-    /// Passes on any number of tokens for one token of the base. If it throws, the statement fails with that error.
+    /// Passes on any number of tokens for each token of the base.
+    /// - Throws: any error; the statement fails with it.
     func filter(_ token: FTS5Token, for purpose: FTS5Tokenizer.Purpose, _ state: State, into tokens: inout FTS5Token.Sink) throws
 }
 
 extension FTS5TokenFilter where State == Void {
-    /// Computes nothing, for a filter without a state. Throws no error.
+    /// Computes nothing, for a filter without a state.
+    /// - Throws: no error.
     public func prepare(_ tokens: (String) throws -> [String]) throws {}
 }
 

@@ -13,7 +13,7 @@
     /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>), or there must never be two writers: see
     /// ``conditions``. An object larger than ``partSize`` is stored in parts.
     public struct S3Store: ObjectStore {
-        /// How a bucket is named in a request.
+        /// The place of the bucket's name in a request.
         public enum Addressing: Hashable, Sendable {
             /// In the host's name, as Amazon wants it.
             case virtualHost
@@ -92,6 +92,9 @@
                 configuration: configuration)
         }
 
+        /// Lists the objects of the bucket below the store's prefix, up to a thousand for each request.
+        /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the server's status and code, if the server cannot be reached
+        ///   in ``attempts``, or for more than 1,048,576 objects; `CancellationError` when the task is cancelled.
         public func list(prefix: String) async throws -> [StoredObject.Info] {
             var objects: [StoredObject.Info] = [], token: String?, pages = 0
             repeat {
@@ -115,6 +118,8 @@
             return objects
         }
 
+        /// Reads an object; nil if the server answers 404.
+        /// - Throws: as ``list(prefix:)``.
         public func get(_ name: String) async throws -> StoredObject? {
             let response = try await send("GET", name)
             if response.status == 404 { return nil }
@@ -122,6 +127,9 @@
             return StoredObject(bytes: response.bytes, version: version)
         }
 
+        /// Stores an object; in parts if it is larger than ``partSize`` and there is no condition.
+        /// - Throws: as ``list(prefix:)``; ``DatabaseError/Reason/storeUnsupported`` if the server ignores a condition (see
+        ///   ``conditions``).
         @discardableResult
         public func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
             guard condition == .always else { return try await putConditionally(name, bytes, condition) }
@@ -136,6 +144,8 @@
             return version
         }
 
+        /// Removes an object.
+        /// - Throws: as ``list(prefix:)``.
         public func delete(_ name: String) async throws {
             let response = try await send("DELETE", name)
             guard [200, 204, 404].contains(response.status) else { throw response.error }

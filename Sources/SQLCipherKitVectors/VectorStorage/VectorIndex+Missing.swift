@@ -9,7 +9,8 @@ import SQLCipherKitCore
 /// }
 /// ```
 public protocol TextVectorizer: Sendable {
-    /// Returns a vector for each text, in the order of the texts. An error that it throws ends the update.
+    /// Returns a vector for each text, in the order of the texts.
+    /// - Throws: any error. It ends the update and reaches its caller; batches that were written stay.
     func vectors(for texts: [String]) async throws -> [[Float]]
 }
 
