@@ -2,9 +2,9 @@ import CSQLCipher
 import Foundation
 import Synchronization
 
-/// Which thread may use a connection. For a connection of your own the compiler checks this, because the type is not `Sendable`. A
-/// connection of a queue or a pool is lent to a closure on one thread, and every call checks that it is on that thread: a reference
-/// that escapes the closure only throws.
+/// The thread that may use a connection. For a connection of your own the compiler checks this, because the type is not `Sendable`.
+/// A connection of a queue or a pool is lent to a closure on one thread, and every call checks that it is on that thread: a
+/// reference that escapes the closure only throws.
 extension Connection {
     /// The values of ``Connection/holder`` other than the number of the thread that the connection is lent to.
     package enum Holder {

@@ -90,7 +90,7 @@ public final class Connection {
         finishClosing()
     }
 
-    /// Whether the connection is open.
+    /// True if the connection is open.
     public var isOpen: Bool { usableHandle != nil }
 
     /// Whether there is a handle. Ignores the lease.
@@ -283,8 +283,8 @@ extension Connection: CustomReflectable {
 }
 
 extension Connection {
-    /// What an open connection can change about itself: how long it waits for locks, its options, its limits, its handlers, what
-    /// its statements may do, and its cache of statements.
+    /// The settings that an open connection can change: the wait for locks, its options, its limits, its handlers, the permissions
+    /// of its statements, and its cache of statements.
     /// ```swift
     /// try db.settings.setEnabled(.defensive, to: true)
     /// try db.settings.setLimit(.columns, to: 100)
@@ -299,7 +299,7 @@ extension Connection {
 }
 
 extension Connection.Settings {
-    /// How long a call waits for another connection's lock; zero if a busy handler decides
+    /// The longest time that a call waits for another connection's lock; zero if a busy handler decides
     /// (<https://sqlite.org/c3ref/busy_timeout.html>).
     /// - Throws: ``DatabaseError/Reason/closed``.
     public var busyTimeout: Duration {
@@ -322,7 +322,7 @@ extension Connection.Settings {
         return .milliseconds(Int(timeout.clampedMilliseconds))
     }
 
-    /// Whether an option is on.
+    /// Returns whether an option is on.
     /// - Throws: ``DatabaseError/Reason/closed``.
     public func isEnabled(_ option: ConnectionOption) throws -> Bool {
         var result: Int32 = 0

@@ -14,19 +14,19 @@ public struct ConnectionOption: Hashable, Sendable, CaseIterable, CustomStringCo
     /// Refuses what could deliberately damage the file: writing to SQLite's own tables or those of virtual tables, and
     /// `journal_mode = OFF`. Turn it on before running untrusted SQL. Default: off.
     public static let defensive = ConnectionOption("defensive", SQLITE_DBCONFIG_DEFENSIVE)
-    /// Whether views, triggers, defaults and indexes of the schema may call functions that are not marked
+    /// Lets views, triggers, defaults and indexes of the schema call functions that are not marked
     /// ``FunctionOptions/innocuous``. Turn it off for an untrusted file. Default: on.
     public static let trustedSchema = ConnectionOption("trustedSchema", SQLITE_DBCONFIG_TRUSTED_SCHEMA)
-    /// Whether triggers run. Default: on.
+    /// Lets triggers run. Default: on.
     public static let triggers = ConnectionOption("triggers", SQLITE_DBCONFIG_ENABLE_TRIGGER)
-    /// Whether views can be used. Default: on.
+    /// Lets statements use views. Default: on.
     public static let views = ConnectionOption("views", SQLITE_DBCONFIG_ENABLE_VIEW)
-    /// Whether foreign keys are enforced; see ``DatabaseConfiguration/enforcesForeignKeys``. Cannot change inside a transaction.
+    /// Enforces foreign keys; see ``DatabaseConfiguration/enforcesForeignKeys``. Cannot change inside a transaction.
     public static let foreignKeys = ConnectionOption("foreignKeys", SQLITE_DBCONFIG_ENABLE_FKEY)
-    /// Whether ATTACH may create a new file. Default: on.
+    /// Lets ATTACH create a new file. Default: on.
     public static let attachCreates = ConnectionOption("attachCreates", SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE)
-    /// Whether ATTACH may open a file for writing. Default: on.
+    /// Lets ATTACH open a file for writing. Default: on.
     public static let attachWrites = ConnectionOption("attachWrites", SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE)
-    /// Whether SQL may contain comments. Default: on.
+    /// Lets SQL contain comments. Default: on.
     public static let comments = ConnectionOption("comments", SQLITE_DBCONFIG_ENABLE_COMMENTS)
 }

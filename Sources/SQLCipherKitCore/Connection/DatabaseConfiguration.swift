@@ -8,7 +8,7 @@ import CSQLCipher
 /// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
 /// ```
 public struct DatabaseConfiguration: Sendable {
-    /// How the file may be accessed.
+    /// The access to the file.
     public enum Access: Hashable, Sendable {
         /// Read only. The file must exist.
         case readOnly
@@ -62,23 +62,23 @@ public struct DatabaseConfiguration: Sendable {
         case off
     }
 
-    /// How the file may be accessed. Default: read, write and create.
+    /// The access to the file. Default: read, write and create.
     public var access: Access = .readWriteCreate
-    /// Whether missing parent folders of a new file are created, with permissions 0700. Default: false.
+    /// True if missing parent folders of a new file are created, with permissions 0700. Default: false.
     public var createsFolders = false
-    /// Whether a path may be a symbolic link; if not, `SQLITE_OPEN_NOFOLLOW` is set. Default: true.
+    /// True if a path may be a symbolic link; if not, `SQLITE_OPEN_NOFOLLOW` is set. Default: true.
     public var followsSymbolicLinks = true
-    /// Whether SQLite guards the connection with a mutex (`SQLITE_OPEN_FULLMUTEX`). None is needed, because this package's types
+    /// True if SQLite guards the connection with a mutex (`SQLITE_OPEN_FULLMUTEX`). None is needed, because this package's types
     /// ensure that only one thread uses a connection at a time, and it does not make a ``Connection`` safe to share: for several
     /// threads there are `DatabaseQueue` and `DatabasePool`. Default: false.
     public var usesMutex = false
     /// The wait for another connection's lock before a call throws ``DatabaseError/Reason/busy``. It tries again every
     /// millisecond at first, and every five after a tenth of a second. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
-    /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
+    /// True if foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
     /// open connection, see ``ConnectionOption/foreignKeys``.
     public var enforcesForeignKeys = true
-    /// Whether text in double quotes that is not the name of a column is a string, in SQL and in the schema
+    /// True if text in double quotes that is not the name of a column is a string, in SQL and in the schema
     /// (<https://sqlite.org/quirks.html#dblquote>). Use it for a database from elsewhere whose triggers, views and indexes rely on
     /// it. Default: false, because a misspelled name would become a string.
     public var allowsDoubleQuotedStrings = false
@@ -86,16 +86,16 @@ public struct DatabaseConfiguration: Sendable {
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// What a power cut leaves of the database and of those that are attached, on each connection of a queue or a pool, in each
-    /// journal mode. Calls that change a key or erase content wait for the disk with any choice; so does a database that is
-    /// attached in a transaction, if the choice is `nothing`. Default: ``Durability-swift.enum/everyCommit``.
+    /// The commits that survive a power cut, in the database and in those that are attached, on each connection of a queue or a
+    /// pool, in each journal mode. Calls that change a key or erase content wait for the disk with any choice; so does a database
+    /// that is attached in a transaction, if the choice is `nothing`. Default: ``Durability-swift.enum/everyCommit``.
     public var durability: Durability = .everyCommit
-    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Use another one for a database that another
-    /// program has written.
+    /// The forms in which dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. For a database that another
+    /// program has written, use that program's profile.
     public var valueProfile: ValueProfile = .standard
     /// The number of prepared statements kept for reuse. Default: 64.
     public var statementCacheCapacity = 64
-    /// Whether errors show the values bound to the failed statement. For debugging only. Default: false.
+    /// True if errors show the values bound to the failed statement. For debugging only. Default: false.
     public var errorsShowArguments = false
     /// A name that appears in the descriptions of queues and pools. Default: nil.
     public var label: String?

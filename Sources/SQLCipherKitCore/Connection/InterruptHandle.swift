@@ -18,11 +18,11 @@ public final class InterruptHandle: Sendable {
     init(_ pointer: OpaquePointer) { handle = Lock(Handle(pointer: pointer)) }
 
     /// Makes all running statements throw with the code ``ResultCode/interrupted`` as soon as they notice, even where they wait for
-    /// a lock. An INSERT, UPDATE or
-    /// DELETE is undone with its whole transaction. Does nothing if no statement is running, or after the connection has closed
-    /// (<https://sqlite.org/c3ref/interrupt.html>).
+    /// a lock. An INSERT, UPDATE or DELETE is undone with its whole transaction. Does nothing if no statement is running, or after
+    /// the connection has closed (<https://sqlite.org/c3ref/interrupt.html>).
     ///
-    /// It does not stop a commit or a rollback. After an interrupted write to a full-text index, roll back before you continue.
+    /// An interrupt does not stop a commit or a rollback. After an interrupted write to a full-text index, roll back before you
+    /// continue.
     public func interrupt() { handle.withLock { if let pointer = $0.pointer { sqlite3_interrupt(pointer) } } }
 
     func connectionCloses() { handle.withLock { $0.pointer = nil } }

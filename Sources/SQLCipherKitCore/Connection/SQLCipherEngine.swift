@@ -75,7 +75,7 @@ public enum SQLCipherEngine {
         public static let dbstat = Feature("dbstat", "ENABLE_DBSTAT_VTAB")
     }
 
-    /// Whether the engine was compiled with a feature.
+    /// Returns whether the engine was compiled with a feature.
     public static func supports(_ feature: Feature) -> Bool {
         let isUsed = sqlite3_compileoption_used(feature.option) != 0
         // JSON is part of the engine unless it was left out, and no option says that it is in.

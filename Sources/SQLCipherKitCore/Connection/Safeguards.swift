@@ -18,18 +18,18 @@ extension DatabaseConfiguration {
     /// Cells of a page are always checked before they are used (`PRAGMA cell_size_check`). With or without safeguards, this engine
     /// never maps files into memory and never loads code.
     public struct Safeguards: Hashable, Sendable {
-        /// Whether `PRAGMA quick_check` must pass before anything else is read. It reads the whole file. Default: true.
+        /// True if `PRAGMA quick_check` must pass before anything else is read. It reads the whole file. Default: true.
         public var checksStructure = true
         /// See ``ConnectionOption/trustedSchema``. Default: false.
         public var trustsSchema = false
         /// See ``ConnectionOption/defensive``. Default: true.
         public var isDefensive = true
-        /// Whether views can be used: a view may replace a table that you expect. Default: false.
+        /// True if views can be used: a view may replace a table that you expect. Default: false.
         public var allowsViews = false
-        /// Whether triggers run. Default: false.
+        /// True if triggers run. Default: false.
         public var allowsTriggers = false
-        /// How much reading the schema and checking the structure may use, and later calls that work on the whole file, such as
-        /// `verify()`. Default: ``ResourceLimits/init()``.
+        /// The time, memory and rows that reading the schema and checking the structure may use, and later calls that work on the
+        /// whole file, such as `verify()`. Default: ``ResourceLimits/init()``.
         public var resourceLimits = ResourceLimits()
         /// Upper limits for what the file can demand. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
         /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.

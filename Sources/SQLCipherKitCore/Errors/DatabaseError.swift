@@ -10,7 +10,7 @@ public struct DatabaseError: Error, Sendable {
     ///
     /// A minor version may add reasons.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// Its name, as in this page.
+        /// The reason's name, as in this page.
         public let rawValue: String
         /// Creates a reason from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -208,10 +208,11 @@ public struct DatabaseError: Error, Sendable {
     /// The SQL text, with its placeholders and without the values bound to them.
     public var sql: String? { storage.sql }
 
-    /// In an ``SQLScript``, which of its statements failed, counted from 0; comments alone do not count. Nil for other errors.
+    /// The index of the statement of an ``SQLScript`` that failed, counted from 0; comments alone do not count. Nil for other
+    /// errors.
     public var statementIndex: Int? { storage.statementIndex }
 
-    /// Where in ``sql`` the error is, as an offset in bytes of UTF-8, if SQLite reports it
+    /// The place of the error in ``sql``, as an offset in bytes of UTF-8, if SQLite reports it
     /// (<https://sqlite.org/c3ref/errcode.html>).
     public var offset: Int? { storage.offset }
 
@@ -221,7 +222,7 @@ public struct DatabaseError: Error, Sendable {
     /// The file that the error is about, if any.
     public var path: String? { storage.path }
 
-    /// Which key opens the file after a failed change of key; nil for other errors.
+    /// The key that opens the file after a failed change of key; nil for other errors.
     public var workingKey: WorkingKey? { storage.workingKey }
 
     /// The underlying error, such as the one that your closure has thrown; nil if there is none.
@@ -359,7 +360,7 @@ extension DatabaseError {
 }
 
 extension DatabaseError {
-    /// Which key opens a file after a change of its key met an error, found by reading the file again.
+    /// The key that opens a file after a change of its key met an error, found by reading the file again.
     public enum WorkingKey: Hashable, Sendable {
         /// The key from before the change: nothing has changed.
         case old

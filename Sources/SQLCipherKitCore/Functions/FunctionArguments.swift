@@ -53,7 +53,7 @@ public struct FunctionArguments: ~Copyable {
         try SQLValue(copying: try pointer(index), "argument \(index + 1)")
     }
 
-    /// Whether an argument is NULL.
+    /// Returns whether an argument is NULL.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an index out of range.
     public func isNull(_ index: Int) throws -> Bool { sqlite3_value_type(try pointer(index)) == SQLITE_NULL }
 

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// One action of a statement that the authorizer is asked about while the statement is compiled
+/// An action of a statement that the authorizer is asked about while the statement is compiled
 /// (<https://sqlite.org/c3ref/c_alter_table.html>).
 public struct AuthorizationRequest: Hashable, Sendable {
     /// The kinds of actions of statements.

@@ -3,7 +3,7 @@ import CSQLCipher
 extension Connection {
     /// Calls `body` after each commit of this connection that may change the results of a region's queries.
     ///
-    /// It is called after the commit, and never for changes that were rolled back, with the transaction or with
+    /// The call comes after the commit, and never for changes that were rolled back, with the transaction or with
     /// ``savepoint(_:_:)-(_,(Connection)->R)``. All changes by this connection are reported: rows of `WITHOUT ROWID` tables, rows
     /// that `REPLACE` removes, rows that triggers and foreign keys change, a DELETE without WHERE, the tables behind full-text
     /// tables, writes to blobs (<https://sqlite.org/c3ref/preupdate_blobwrite.html>), and a restored backup. Changes by other

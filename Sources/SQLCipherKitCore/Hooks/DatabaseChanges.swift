@@ -1,6 +1,6 @@
 /// The changes of a transaction, passed to change hooks (``Connection/addChangeHook(affecting:_:)``) after the commit.
 ///
-/// It may list more than was finally changed, if a statement failed halfway and was undone, but never less.
+/// The list may contain more than was finally changed, if a statement failed halfway and was undone, but never less.
 public struct DatabaseChanges: Sendable {
     package struct Table: Hashable, Sendable {
         /// Rows were inserted or deleted, or their row ids changed.
@@ -20,9 +20,9 @@ public struct DatabaseChanges: Sendable {
     }
 
     package var changes: [DatabaseTable: Table] = [:]
-    /// Whether tables, indexes, views or triggers were created, altered or dropped, or databases attached or detached.
+    /// True if tables, indexes, views or triggers were created, altered or dropped, or databases attached or detached.
     public internal(set) var isSchemaChanged = false
-    /// Whether the changes are unknown, as after a commit by another process.
+    /// True if the changes are unknown, as after a commit by another process.
     public internal(set) var isUnknown = false
     /// The number of the commit among those that this connection has reported, counted from 1.
     package var commit: UInt64 = 0
@@ -59,7 +59,7 @@ public struct DatabaseChanges: Sendable {
 }
 
 extension DatabaseRegion {
-    /// Whether queries that read the region may have a different result after a commit.
+    /// Returns whether queries that read the region may have a different result after a commit.
     ///
     /// For a region made by hand, any change to a table counts here: its columns are only looked up when the region is put to use,
     /// as in ``Connection/addChangeHook(affecting:_:)``.

@@ -34,7 +34,7 @@ public struct SQLPermissions: Sendable {
     /// these names in lower case. The ASCII case of names is ignored. `json_each` and `json_tree` are functions as well; other
     /// table-valued functions, such as `pragma_table_info`, count as tables.
     public var functions: Set<String>?
-    /// Whether a column that must not be read is NULL instead of an error. Default: false.
+    /// True if a column that must not be read is NULL instead of an error. Default: false.
     public var hidesColumns = false
 
     /// Any query, but nothing that writes, attaches, or changes settings or transactions.

@@ -11,7 +11,7 @@ import Foundation
 /// own options. Bytes that are not JSONB, whatever their source, throw a `DecodingError`; the whole structure is checked first.
 /// ``JSONColumn``, `Codable` rows and records, and key-value stores decode in this way by themselves.
 public struct JSONBDecoder: Sendable {
-    /// How dates, bytes and special numbers are read, and how deep a document may be.
+    /// The forms in which dates, bytes and special numbers are read, and the greatest depth of a document.
     public var options: JSONCodingOptions
 
     /// Creates a decoder with these options.

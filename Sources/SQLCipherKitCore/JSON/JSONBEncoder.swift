@@ -12,7 +12,7 @@ import Foundation
 /// is ``JSONCodingCustomizable`` is written with its own options. ``JSONColumn``, `Codable` rows and records, and key-value stores
 /// encode in this way by themselves.
 public struct JSONBEncoder: Sendable {
-    /// How dates, bytes and special numbers are written, and how deep a value may be.
+    /// The forms in which dates, bytes and special numbers are written, and the greatest depth of a value.
     public var options: JSONCodingOptions
 
     /// Creates an encoder with these options.

@@ -5,8 +5,8 @@ import Foundation
 /// A type sets the options for its values with ``JSONCodingCustomizable``. The defaults are those of Foundation's `JSONEncoder`,
 /// except for dates, which are ISO 8601 text.
 public struct JSONCodingOptions: Sendable {
-    /// How a `Date` is written. ISO 8601 text can be read with each of these except ``custom(encode:decode:)``. A number can be
-    /// read only with those that write numbers, because it does not say whether it counts from 1970 or from 2001.
+    /// The form in which a `Date` is written. ISO 8601 text can be read with each of these except ``custom(encode:decode:)``. A
+    /// number can be read only with those that write numbers, because it does not say whether it counts from 1970 or from 2001.
     public enum Dates: Sendable {
         /// Like `Date` itself: seconds since 2001-01-01 00:00 UTC, exactly.
         case deferredToDate
@@ -22,7 +22,7 @@ public struct JSONCodingOptions: Sendable {
             encode: @Sendable (Date, any Encoder) throws -> Void, decode: @Sendable (any Decoder) throws -> Date)
     }
 
-    /// How `Data` is written.
+    /// The form in which `Data` is written.
     public enum Bytes: Sendable {
         /// Base64 text (RFC 4648, section 4).
         case base64
@@ -32,15 +32,15 @@ public struct JSONCodingOptions: Sendable {
 
     /// The treatment of infinities and NaN, which JSON does not have.
     public enum NonConformingFloats: Sendable {
-        /// They are refused.
+        /// The coder throws.
         case `throw`
-        /// They are written as these texts.
+        /// The coder writes these texts, and reads them as numbers.
         case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How a `Date` is written. Default: ``Dates/iso8601``, with milliseconds.
+    /// The form in which a `Date` is written. Default: ``Dates/iso8601``, with milliseconds.
     public var dates: Dates = .iso8601
-    /// How `Data` is written. Default: ``Bytes/base64``.
+    /// The form in which `Data` is written. Default: ``Bytes/base64``.
     public var data: Bytes = .base64
     /// The treatment of infinities and NaN. Default: ``NonConformingFloats/throw``.
     public var nonConformingFloats: NonConformingFloats = .throw
@@ -51,7 +51,7 @@ public struct JSONCodingOptions: Sendable {
     /// The coder's `userInfo`, for the types being coded. A type's own entries are added to the coder's, and take precedence.
     /// Default: empty.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-    /// How a row's column stores a property of the type. A ``JSONColumn`` has its own format. Default: text.
+    /// The form in which a row's column stores a property of the type. A ``JSONColumn`` has its own format. Default: text.
     public var columnFormat: JSONFormat = .text
 
     /// The defaults.

@@ -22,7 +22,7 @@ import Foundation
 public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     /// The value.
     public var value: Value
-    /// How the value is stored when it is bound. For a value that was read: how it was stored.
+    /// The format in which the value is stored when it is bound. For a value that was read: its format in the database.
     public var format: JSONFormat
 
     /// Creates a value for a column.
@@ -36,7 +36,7 @@ public struct JSONColumn<Value: Codable & Sendable>: Sendable {
 }
 
 extension JSONColumn: Equatable where Value: Equatable {
-    /// Whether the values are equal, in whatever format they are stored.
+    /// Returns whether the values are equal, in whatever format they are stored.
     public static func == (a: JSONColumn, b: JSONColumn) -> Bool { a.value == b.value }
 }
 

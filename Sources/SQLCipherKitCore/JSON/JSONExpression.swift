@@ -123,7 +123,7 @@ extension SQL.StringInterpolation {
     }
 }
 
-/// One change of a document, for ``JSONExpression/changed(by:as:)`` and ``Schema/updateJSON(_:in:where:_:)``.
+/// A change of a document, for ``JSONExpression/changed(by:as:)`` and ``Schema/updateJSON(_:in:where:_:)``.
 ///
 /// A value is any `Codable` value, and is bound as JSON: `true` as true and not as 1, an array as an array. It is coded with the
 /// options of its own type if that is ``JSONCodingCustomizable``, or else with those of the document's type: set these with

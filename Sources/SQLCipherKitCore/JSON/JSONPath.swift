@@ -1,6 +1,6 @@
 /// A place in a JSON document, in the form that SQLite's JSON functions take (<https://sqlite.org/json1.html#path_arguments>).
 ///
-/// It is built from components, so a key with any characters means exactly that key:
+/// A path is built from components, so a key with any characters means exactly that key:
 /// ```swift
 /// JSONPath("address", "city")     // $.address.city
 /// JSONPath("a.b", 0)              // $."a.b"[0]
@@ -18,7 +18,7 @@
 /// An index on an expression (<https://sqlite.org/expridx.html>) is used only if the path is in the SQL text itself.
 /// ``JSONExpression`` writes it there.
 public struct JSONPath: Hashable, Sendable {
-    /// One step of a path.
+    /// A step of a path.
     public enum Component: Hashable, Sendable {
         /// The member of an object with this key.
         case key(String)

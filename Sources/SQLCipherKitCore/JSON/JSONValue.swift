@@ -250,7 +250,7 @@ extension JSONValue {
         return value
     }
 
-    /// Whether this is JSON's null.
+    /// True if this is JSON's null.
     public var isNull: Bool { self == .null }
     /// The value of a boolean.
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }

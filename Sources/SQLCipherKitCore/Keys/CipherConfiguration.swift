@@ -2,7 +2,7 @@ import CSQLCipher
 
 /// The settings of a database's encryption (<https://www.zetetic.net/sqlcipher/sqlcipher-api/>).
 ///
-/// They are not stored in the file: to open it, give the settings that it was created with. The defaults are SQLCipher 4's.
+/// The settings are not stored in the file: to open it, give the settings that it was created with. The defaults are SQLCipher 4's.
 /// SQLCipher silently ignores most invalid settings, so this package checks them before it opens anything.
 /// ```swift
 /// let old = try Connection(.file("old.db"), key: .passphrase("correct horse", cipher: .sqlCipher3))
@@ -54,7 +54,7 @@ public struct CipherConfiguration: Hashable, Sendable {
     public var kdfAlgorithm = Hash.sha512
     /// The hash function of the code that authenticates each page. Default: SHA-512.
     public var hmacAlgorithm = Hash.sha512
-    /// Whether pages are authenticated. Otherwise a damaged or forged page goes undetected. Default: true.
+    /// True if pages are authenticated. Otherwise a damaged or forged page goes undetected. Default: true.
     public var usesHMAC = true
     /// The number of bytes at the start of the file that are not encrypted: a multiple of 16, less than the usable size of a page.
     /// Default: 0.
@@ -67,7 +67,7 @@ public struct CipherConfiguration: Hashable, Sendable {
     ///
     /// Make one with ``randomSalt()``. A raw key that includes its salt needs none here.
     public var salt: [UInt8]?
-    /// Whether SQLCipher locks and wipes all memory that SQLite uses, not only the memory of its keys. Default: false.
+    /// True if SQLCipher locks and wipes all memory that SQLite uses, not only the memory of its keys. Default: false.
     ///
     /// The setting applies to the whole process: it cannot be turned off again, slows down all databases, and has no effect beyond
     /// the system's limit for locked memory. ``SQLCipherEngine/lockedMemory`` reports how much was actually locked.

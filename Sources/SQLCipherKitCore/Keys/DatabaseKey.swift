@@ -47,7 +47,7 @@ public struct DatabaseKey: Sendable {
     /// - Parameter cipher: the settings; nil as for ``cipher``.
     public func with(cipher: CipherConfiguration?) -> DatabaseKey { DatabaseKey(form, cipher: isPlaintext ? nil : cipher) }
 
-    /// Whether this means no encryption.
+    /// True if this means no encryption.
     public var isPlaintext: Bool { if case .plaintext = form { true } else { false } }
 
     /// Whether the engine uses the key without deriving another one.

@@ -4,9 +4,9 @@ import Foundation
 extension KeyProvider where Self == KeySource {
     /// A file that only its owner can read.
     ///
-    /// It must be a regular file, belong to root or to the user that the process runs as, and grant no permissions to group and
-    /// others; its last path component must not be a symbolic link. These checks are made on the opened file, so that it cannot be
-    /// swapped in between. Protecting the folders above it is up to you.
+    /// The file must be a regular file, belong to root or to the user that the process runs as, and grant no permissions to group
+    /// and others; its last path component must not be a symbolic link. These checks are made on the opened file, so that it cannot
+    /// be swapped in between. Protecting the folders above it is up to you.
     /// - Parameters:
     ///   - path: the file's path, as for ``DatabaseLocation/file(_:)-(String)``. The source gives nil if there is no such file.
     ///   - encoding: the format of its bytes. Default: a passphrase.
@@ -19,7 +19,7 @@ extension KeyProvider where Self == KeySource {
 
     /// An open file descriptor, which is read to its end and closed, such as a pipe from another program.
     ///
-    /// It never gives nil: a descriptor that you name is expected to have a key.
+    /// The source never gives nil: a descriptor that you name is expected to have a key.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` if it cannot be read or gives more than 64 KiB,
     ///   ``DatabaseError/Reason/emptyKey`` if it is empty.
     public static func fileDescriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {

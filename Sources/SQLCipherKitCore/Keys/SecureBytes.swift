@@ -8,7 +8,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
     private let memory: UnsafeMutableRawBufferPointer
     /// The number of bytes.
     public let count: Int
-    /// Whether the system has locked the memory, so that it is never written to swap.
+    /// True if the system has locked the memory, so that it is never written to swap.
     public let isLocked: Bool
 
     /// Allocates `count` bytes, which `fill` writes.

@@ -150,13 +150,13 @@ extension Connection {
 }
 
 extension Connection.Settings {
-    /// Whether a transaction that writes several of the attached files is committed in all of them or in none, whatever happens
+    /// True if a transaction that writes several of the attached files is committed in all of them or in none, whatever happens
     /// during the commit (<https://sqlite.org/lang_attach.html>). True if there is only one file to write.
     ///
-    /// It takes a rollback journal for each file, in the mode `delete`, `truncate` or `persist`, flushed to disk, and a main
-    /// database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
-    /// between has committed some of them. To move rows from one file to another without such a risk, use
-    /// `moveRows(of:to:where:)` of ``Schema``.
+    /// Such a commit needs a rollback journal for each file, in the mode `delete`, `truncate` or `persist`, flushed to disk, and a
+    /// main database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
+    /// between has committed some of them. To move rows from one file to another without such a risk, use `moveRows(of:to:where:)`
+    /// of ``Schema``.
     /// - Throws: ``DatabaseError`` if the settings cannot be read.
     public var isAtomicAcrossFiles: Bool {
         get throws {

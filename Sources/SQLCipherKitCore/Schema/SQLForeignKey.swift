@@ -24,7 +24,7 @@ public struct SQLForeignKey: Hashable, Sendable {
     public var onDelete: Action
     /// The action on an update.
     public var onUpdate: Action
-    /// Whether it is only checked when the transaction commits (`DEFERRABLE INITIALLY DEFERRED`).
+    /// True if it is only checked when the transaction commits (`DEFERRABLE INITIALLY DEFERRED`).
     public var isDeferred: Bool
 
     /// A foreign key.

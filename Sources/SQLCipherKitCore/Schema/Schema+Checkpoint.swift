@@ -26,7 +26,7 @@ public struct CheckpointResult: Hashable, Sendable {
     /// The number of these frames that are now in the database.
     public let checkpointedFrames: Int
 
-    /// Whether the whole log is in the database.
+    /// True if the whole log is in the database.
     public var isComplete: Bool { logFrames == checkpointedFrames }
 }
 

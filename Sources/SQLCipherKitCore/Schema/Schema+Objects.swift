@@ -40,7 +40,7 @@ extension Schema {
             foreignKeys: try foreignKeys(of: name), indexes: try indexes(of: name), triggers: try triggers(of: name))
     }
 
-    /// Whether there is a table, view or virtual table of that name.
+    /// Returns whether there is a table, view or virtual table of that name.
     /// - Throws: ``DatabaseError``.
     public func hasTable(_ name: String) throws -> Bool { try form(of: name) != nil }
 
@@ -147,7 +147,7 @@ extension Schema {
     }
 }
 
-/// What a database says about its objects.
+/// Information about a database's objects.
 extension Schema {
     /// A database's information about a table, a view or a virtual table; see ``Schema/tables()``.
     public struct Table: Hashable, Sendable {
@@ -162,26 +162,26 @@ extension Schema {
 
         /// The name of the database that it belongs to.
         public let schema: String
-        /// Its name.
+        /// The table's name.
         public let name: String
         /// The kind of table.
         public let kind: Kind
-        /// Whether it was created `WITHOUT ROWID`.
+        /// True if the table was created `WITHOUT ROWID`.
         public let isWithoutRowID: Bool
-        /// Whether it was created as `STRICT`.
+        /// True if the table was created as `STRICT`.
         public let isStrict: Bool
         /// The statement that created it.
         public let sql: String
-        /// Its columns, including hidden and generated ones; empty for a view that does not compile, and for a virtual table whose
-        /// module is missing.
+        /// The table's columns, including hidden and generated columns; empty for a view that does not compile, and for a virtual
+        /// table whose module is missing.
         public let columns: [Column]
-        /// The columns of its primary key, in the key's order; empty if it has none.
+        /// The columns of the primary key, in the key's order; empty if the table has none.
         public let primaryKey: [String]
-        /// Its foreign keys.
+        /// The foreign keys that the table declares.
         public let foreignKeys: [SQLForeignKey]
-        /// Its indexes, including those of its unique constraints.
+        /// The table's indexes, including the indexes of its unique constraints.
         public let indexes: [Index]
-        /// Its triggers.
+        /// The triggers of the table or view.
         public let triggers: [Trigger]
     }
 
@@ -201,23 +201,23 @@ extension Schema {
         public struct Term: Hashable, Sendable {
             /// The column; nil for the row id and for an expression, which is only given in ``Schema/Index/sql``.
             public let column: String?
-            /// Whether it is an expression.
+            /// True if the term is an expression.
             public let isExpression: Bool
-            /// Whether it sorts in descending order.
+            /// True if the term sorts in descending order.
             public let isDescending: Bool
             /// The collation.
             public let collation: String
         }
 
-        /// Its name.
+        /// The index's name.
         public let name: String
         /// The table's name.
         public let table: String
-        /// Whether the index is unique, so that no two rows may have equal terms.
+        /// True if the index is unique, so that no two rows may have equal terms.
         public let isUnique: Bool
         /// The origin of the index.
         public let origin: Origin
-        /// Whether it contains only the rows that match a condition.
+        /// True if the index contains only the rows that match a condition.
         public let isPartial: Bool
         /// The terms that it sorts by.
         public let terms: [Term]
@@ -227,9 +227,9 @@ extension Schema {
 
     /// A database's information about a trigger.
     public struct Trigger: Hashable, Sendable {
-        /// Its name.
+        /// The trigger's name.
         public let name: String
-        /// The table or view that it belongs to.
+        /// The table or view that the trigger belongs to.
         public let table: String
         /// The statement that created it.
         public let sql: String

@@ -128,7 +128,7 @@ extension Schema {
 
     /// A column of a table, view or virtual table.
     public struct Column: Hashable, Sendable {
-        /// Whether the column is stored, and whether it is visible.
+        /// The kind of a column: stored or computed, visible or hidden.
         public enum Kind: Int, Hashable, Sendable, SQLValueConvertible {
             case normal
             /// A hidden column of a virtual table.
@@ -141,17 +141,17 @@ extension Schema {
 
         /// The column's index, counted from 0.
         public let index: Int
-        /// Its name.
+        /// The column's name.
         public let name: String
-        /// Its declared type, as written; empty if there is none.
+        /// The declared type, as written; empty if there is none.
         public let type: String
-        /// Whether it was declared `NOT NULL`.
+        /// True if the column was declared `NOT NULL`.
         public let isNotNull: Bool
-        /// Its default as an SQL expression.
+        /// The default as an SQL expression; nil if there is none.
         public let defaultValue: String?
-        /// Its position in the primary key, counted from 1; 0 if it is not part of it.
+        /// The position in the primary key, counted from 1; 0 if the column is not part of the key.
         public let primaryKeyPosition: Int
-        /// Whether it is stored, and whether it is visible.
+        /// The kind of the column: stored or computed, visible or hidden.
         public let kind: Kind
 
         package var isGenerated: Bool { kind == .generatedVirtual || kind == .generatedStored }

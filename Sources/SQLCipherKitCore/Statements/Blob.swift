@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// One blob or text value of a row, read and written incrementally (<https://sqlite.org/c3ref/blob_open.html>).
+/// A blob or text value of a row, read and written incrementally (<https://sqlite.org/c3ref/blob_open.html>).
 ///
 /// ```swift
 /// try db.execute("INSERT INTO film(id, data) VALUES (1, \(ZeroBlob(count: size)))")

@@ -149,7 +149,7 @@ extension Optional: SQLRowConvertible where Wrapped: SQLRowConvertible {
 
 /// A row's values, copied out of the statement, for rows of unknown shape.
 ///
-/// It creates a ``SQLValue`` for each column, which a ``SQLRowConvertible`` type, a tuple or a single value avoids.
+/// Copying a row creates a ``SQLValue`` for each column, which a ``SQLRowConvertible`` type, a tuple or a single value avoids.
 public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     /// The columns' names, in order.
     public let columnNames: [String]
@@ -178,7 +178,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     /// The values by their columns' names. Of several columns of one name, the first counts.
     public var dictionary: [String: SQLValue] { Dictionary(zip(columnNames, values), uniquingKeysWith: { first, _ in first }) }
 
-    /// Whether column names and values are the same. Names and texts are compared byte for byte.
+    /// Returns whether column names and values are the same. Names and texts are compared byte for byte.
     public static func == (a: OwnedRow, b: OwnedRow) -> Bool {
         a.values == b.values && a.columnNames.elementsEqual(b.columnNames) { $0.isSameText(as: $1) }
     }
@@ -272,6 +272,6 @@ public final class RowCursor<Element> {
     /// Closes the cursor. Closing it again does nothing.
     public func close() { statement = nil }
 
-    /// Whether there may be more elements.
+    /// True if there may be more elements.
     public var isOpen: Bool { statement?.handle != nil }
 }

@@ -6,7 +6,7 @@ import Foundation
 /// try db.execute(SQLScript("CREATE TABLE a(x); CREATE TABLE b(y);"))
 /// ```
 ///
-/// It can be written as a literal. The argument of `execute` is one statement unless it says that it is a script.
+/// A script can be written as a literal. The argument of `execute` is one statement unless it says that it is a script.
 /// ```swift
 /// let creation: SQLScript = "CREATE TABLE a(x); CREATE TABLE b(y);"
 /// ```
@@ -47,7 +47,7 @@ public struct SQLScript: Sendable, ExpressibleByStringLiteral {
 }
 
 extension SQLScript {
-    /// Whether the text ends with a semicolon that ends a statement, as opposed to one inside a string, a comment or a trigger's
+    /// True if the text ends with a semicolon that ends a statement, as opposed to one inside a string, a comment or a trigger's
     /// body (<https://sqlite.org/c3ref/complete.html>). For programs that read SQL line by line. Nothing is compiled.
     public var isComplete: Bool { !text.utf8.contains(0) && sqlite3_complete(text) == 1 }
 }

@@ -330,7 +330,7 @@ struct Binder: ~Copyable {
 }
 
 extension Statement {
-    /// What `execute(binding:)` for ten values takes where one is left out. It is never bound.
+    /// A placeholder for each value that is left out of `execute(binding:)` for ten values. It is never bound.
     public struct _NoValue: SQLValueConvertible {
         @inlinable
         public init() {}

@@ -235,7 +235,7 @@ extension Statement {
         return KeyRedaction.clean(String(cString: text))
     }
 
-    /// Whether the statement makes no direct change to the database file
+    /// True if the statement makes no direct change to the database file
     /// (<https://sqlite.org/c3ref/stmt_readonly.html>).
     public var isReadOnly: Bool { handle.map { sqlite3_stmt_readonly($0) != 0 } ?? true }
 

@@ -69,7 +69,7 @@ public struct StatementArguments: Sendable, ExpressibleByArrayLiteral, Expressib
         named = values.map { (name: $0.0, value: $0.1) }
     }
 
-    /// Whether there are no values.
+    /// True if there are no values.
     @inlinable
     public var isEmpty: Bool { count == 0 && named.isEmpty }
 }

@@ -49,7 +49,7 @@ extension TransactionEnd: TransactionEnding {
 extension TransactionEnd: Sendable where Value: Sendable {}
 
 extension Connection {
-    /// Whether a transaction is open (<https://sqlite.org/c3ref/get_autocommit.html>).
+    /// True if a transaction is open (<https://sqlite.org/c3ref/get_autocommit.html>).
     public var isInTransaction: Bool { usableHandle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a transaction.

@@ -3,7 +3,7 @@ import CSQLCipher
 /// A `Codable` type that says more of its columns: their names, and forms of their own for dates, UUIDs and decimals. Each
 /// ``SQLRecord`` is one.
 public protocol ColumnCodingCustomizable {
-    /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
+    /// The forms in which individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
     /// ``DatabaseConfiguration/valueProfile``. It applies whenever the type is read and written, and in a record's queries; values
     /// in your own SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default:
     /// empty.
@@ -12,8 +12,8 @@ public protocol ColumnCodingCustomizable {
     /// ```
     static var columnProfiles: [String: ValueProfile] { get }
 
-    /// How the coding keys become the names of columns, wherever the type is read and written, and in a record's queries. Default:
-    /// ``ColumnNaming/codingKeys``.
+    /// The rule by which coding keys become the names of columns, wherever the type is read and written, and in a record's queries.
+    /// Default: ``ColumnNaming/codingKeys``.
     /// ```swift
     /// static let columnNaming = ColumnNaming.snakeCase             // `artistID` is in the column artist_id
     /// ```

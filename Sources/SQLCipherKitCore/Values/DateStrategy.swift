@@ -247,7 +247,7 @@ public struct DateTextFormat: Hashable, Sendable {
         case none = 0, milliseconds = 3, microseconds = 6
     }
 
-    /// How the end of the text indicates UTC.
+    /// The indication of UTC at the end of the text.
     public enum Zone: UInt8, Hashable, Sendable {
         /// No indication, which SQLite takes as UTC.
         case none
@@ -261,7 +261,7 @@ public struct DateTextFormat: Hashable, Sendable {
     public var separator: Separator
     /// The number of fractional digits of the seconds.
     public var fraction: Fraction
-    /// How the end of the text indicates UTC.
+    /// The indication of UTC at the end of the text.
     public var zone: Zone
 
     /// Creates a format. The defaults are those of ``iso8601``.

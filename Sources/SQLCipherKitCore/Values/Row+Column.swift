@@ -21,9 +21,9 @@ extension Row {
         Row._Column(handle, Int32(first + index), own?.pointers[index])
     }
 
-    /// One column of a statement's current row, which `_readSQL(from:)` reads from.
+    /// A column of a statement's current row, which `_readSQL(from:)` reads from.
     ///
-    /// It cannot be stored: it is only lent for the duration of a call.
+    /// A column cannot be stored: it is only lent for the duration of a call.
     @frozen
     public struct _Column: ~Copyable {
         @usableFromInline package let handle: OpaquePointer
@@ -39,7 +39,7 @@ extension Row {
             self.own = own
         }
 
-        /// How dates, UUIDs and decimals are stored in the column: the profile of a record's column
+        /// The forms in which the column stores dates, UUIDs and decimals: the profile of a record's column
         /// (``ColumnCodingCustomizable/columnProfiles``), or the connection's.
         public var profile: ValueProfile { .resolved(own?.pointee, .of(handle)) }
 
@@ -60,7 +60,7 @@ extension Row {
             return String(cString: name)
         }
 
-        /// Whether the value is NULL.
+        /// Returns whether the value is NULL.
         /// - Throws: ``DatabaseError/Reason/noSuchColumn`` outside the row.
         @inlinable
         @inline(__always)

@@ -45,7 +45,7 @@ extension SQLValue {
 }
 
 extension SQLValue {
-    /// Whether this is ``null``.
+    /// True if this is ``null``.
     public var isNull: Bool { self == .null }
 
     /// The storage class, as SQLite's `typeof()` names it.

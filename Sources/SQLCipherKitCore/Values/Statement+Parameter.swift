@@ -1,14 +1,15 @@
 import CSQLCipher
 
 extension Statement {
-    /// One parameter of a statement, which `_bindSQL(to:)` writes to.
+    /// A parameter of a statement, which `_bindSQL(to:)` writes to.
     ///
-    /// It cannot be stored: it is only lent for the duration of a call. SQLite copies text and blobs before a call returns.
+    /// A parameter cannot be stored: it is only lent for the duration of a call. SQLite copies text and blobs before a call
+    /// returns.
     @frozen
     public struct _Parameter: ~Copyable {
         @usableFromInline package let handle: OpaquePointer
         @usableFromInline package let index: Int32
-        /// How dates, UUIDs and decimals are to be stored.
+        /// The forms in which dates, UUIDs and decimals are stored.
         public let profile: ValueProfile
 
         @inlinable

@@ -2,8 +2,8 @@ import Foundation
 
 /// The forms in which a connection stores dates, UUIDs and decimals, for which SQLite has no storage class.
 ///
-/// It determines how they are bound to statements and written in records. Reading accepts all text forms, UUIDs
-/// and decimals, whatever the profile; the profile gives the meaning of a number that is read as a date. SQLite compares the stored
+/// A profile applies where values are bound to statements and written in records. Reading accepts all text forms, UUIDs and
+/// decimals, whatever the profile; the profile gives the meaning of a number that is read as a date. SQLite compares the stored
 /// values, not their meaning: for a database that another program wrote, use the profile that it was written with.
 /// ```swift
 /// var configuration = DatabaseConfiguration()
@@ -14,13 +14,13 @@ import Foundation
 /// ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column. For a single column of a record, see
 /// ``ColumnCodingCustomizable/columnProfiles``.
 public struct ValueProfile: Hashable, Sendable {
-    /// How a `Date` is stored. Default: ``DateStrategy/timestamp``, text in UTC with milliseconds as SQLite writes it.
+    /// The form of a `Date`. Default: ``DateStrategy/timestamp``, text in UTC with milliseconds as SQLite writes it.
     public var dates: DateStrategy
-    /// How a `UUID` is stored. Default: a blob of 16 bytes.
+    /// The form of a `UUID`. Default: a blob of 16 bytes.
     public var uuids: UUIDStrategy
-    /// How a `Decimal` is stored. Default: as a number.
+    /// The form of a `Decimal`. Default: a number.
     public var decimals: DecimalStrategy
-    /// How a `Date` inside a column's JSON is stored, such as one in an array or in a nested type. Default:
+    /// The form of a `Date` inside a column's JSON, such as a date in an array or in a nested type. Default:
     /// ``JSONDateStrategy/iso8601``. A type that is ``JSONCodingCustomizable`` has its own form.
     public var jsonDates: JSONDateStrategy
     /// Whether values are inside JSON, so that their dates are as ``jsonDates`` of the connection's profile.
@@ -37,7 +37,7 @@ public struct ValueProfile: Hashable, Sendable {
         self.jsonDates = jsonDates
     }
 
-    /// This package's default: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as numbers.
+    /// The default of this package: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as numbers.
     public static let standard = ValueProfile()
 
     /// Dates as `2026-11-21T08:30:00.250Z`, this package's default before 1.0. UUIDs and decimals as in ``standard``.
@@ -94,7 +94,7 @@ extension ValueProfile {
     }
 }
 
-/// How a `Date` inside a JSON document is stored. ISO 8601 text can be read with each of these.
+/// The form in which a `Date` inside a JSON document is stored. ISO 8601 text can be read with each of these.
 public enum JSONDateStrategy: UInt8, Hashable, Sendable, CaseIterable {
     /// ISO 8601 text in UTC, rounded to milliseconds, such as `2026-11-21T08:30:00.250Z`. Only years 0000 to 9999; others throw. A
     /// number cannot be read.
@@ -140,7 +140,7 @@ private enum ExactMilliseconds: CustomDateStrategy {
     }
 }
 
-/// How a `UUID` is stored. Reading accepts blobs, and text in either case, whatever the strategy.
+/// The form in which a `UUID` is stored. Reading accepts blobs, and text in either case, whatever the strategy.
 public enum UUIDStrategy: UInt8, Hashable, Sendable, CaseIterable {
     /// A BLOB of its 16 bytes.
     case blob
@@ -150,7 +150,7 @@ public enum UUIDStrategy: UInt8, Hashable, Sendable, CaseIterable {
     case lowercaseText
 }
 
-/// How a `Decimal` is stored. Reading accepts numbers and text, whatever the strategy.
+/// The form in which a `Decimal` is stored. Reading accepts numbers and text, whatever the strategy.
 public enum DecimalStrategy: UInt8, Hashable, Sendable, CaseIterable {
     /// INTEGER if it is a whole number that fits in 64 bits, otherwise the REAL with this decimal as its shortest decimal form,
     /// which exists for all decimals of up to 15 digits. A decimal without such a number throws
