@@ -13,7 +13,7 @@ public struct KeyValueEntry: ~Copyable {
         key = try String._readSQL(from: Row._Column(handle, 0))
     }
 
-    /// Whether the stored value is nil.
+    /// True if the stored value is nil.
     public var isNil: Bool { sqlite3_column_type(handle, 1) == SQLITE_NULL && !Self.isJSON(handle, column: 2) }
 
     /// The value, read as the given type.

@@ -291,7 +291,7 @@ extension KeyValueStore {
         try get(key, as: T.self) ?? value
     }
 
-    /// Whether a key exists, even if its value is nil.
+    /// Returns whether a key exists, even if its value is nil.
     /// - Throws: ``DatabaseError`` if reading fails.
     public func contains(_ key: String) throws -> Bool {
         try lookUp(key) { _ in () } != nil

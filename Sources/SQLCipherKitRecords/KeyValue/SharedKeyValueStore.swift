@@ -170,7 +170,7 @@ extension SharedKeyValueStore {
         try await read { store in try store.get(key, default: value) }
     }
 
-    /// Whether a key exists, even if its value is nil.
+    /// Returns whether a key exists, even if its value is nil.
     /// - Throws: ``DatabaseError`` if reading fails.
     public func contains(_ key: String) throws -> Bool { try reading { store in try store.contains(key) } }
 

@@ -40,10 +40,10 @@ public struct Migrator: Sendable {
 
     static let table = "sqlcipherkit_migration"
     private(set) var migrations: [Migration] = []
-    /// What finds the migrations whose effect a database has without them: see ``adopt(through:when:)``.
+    /// The tests for migrations whose effect a database has without them: see ``adopt(through:when:)``.
     var adoptions: [Adoption] = []
 
-    /// Whether to erase a database with all its rows before migrating it, if its schema differs from the one that its migrations
+    /// True to erase a database with all its rows before migrating it, if its schema differs from the schema that its migrations
     /// create. Default: false.
     ///
     /// For development, while the migrations still change: never set it in a program that keeps data. The migrations that the

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 extension Schema {
     /// A difference between the description of a table and the table in a database; see ``differences(from:)``.
     ///
-    /// Its ``description`` is a sentence that names the difference, and often the remedy.
+    /// The ``description`` is a sentence that names the difference, and often the remedy.
     public struct Difference: Hashable, Sendable, CustomStringConvertible {
         /// The table.
         public let table: String

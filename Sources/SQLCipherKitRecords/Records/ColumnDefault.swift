@@ -23,7 +23,7 @@
 public struct ColumnDefault<Value> {
     private var value: Value?
 
-    /// Whether the property was set, to a value or to nil.
+    /// True if the property was set, to a value or to nil.
     public private(set) var isSet: Bool
 
     /// The value; nil for NULL, and as long as it was not set.

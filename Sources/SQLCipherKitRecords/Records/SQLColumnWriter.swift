@@ -3,7 +3,7 @@ import SQLCipherKitCore
 
 /// Receives the values of the columns of an ``SQLPositionalRecord`` in order.
 ///
-/// It cannot be kept: it is only ever lent to a call.
+/// A writer cannot be kept: it is only ever lent to a call.
 public struct SQLColumnWriter: ~Copyable {
     /// The statement to bind to; nil to collect the values.
     @usableFromInline let handle: OpaquePointer?

@@ -134,7 +134,7 @@ extension SQLExpression where Value == Bool {
 // MARK: And, or, not
 
 extension SQLExpression where Value == Bool {
-    /// Whether both conditions are true.
+    /// Combines two conditions: both must be true.
     public static func && (a: Self, b: Self) -> Self {
         if case .terms(let first) = a.fragment, case .terms(let second) = b.fragment, let both = first.and(second) {
             return Self(.terms(both), .and, isLoose: a.isLoose || b.isLoose)
@@ -142,16 +142,16 @@ extension SQLExpression where Value == Bool {
         return Self(.both(a, b))
     }
 
-    /// Whether at least one of the conditions is true.
+    /// Combines two conditions: at least one of them must be true.
     public static func || (a: Self, b: Self) -> Self { Self(.either(a, b)) }
 
-    /// Whether the condition is not true.
+    /// Negates a condition.
     public static prefix func ! (a: Self) -> Self { Self(.not(a)) }
 
-    /// Whether the condition is as true as the value says.
+    /// Compares a condition with a value: with true, the condition itself; with false, its negation.
     public static func == (a: Self, b: Bool) -> Self { a.isStored ? a.compared(.equal, b) : b ? a : !a }
 
-    /// Whether the condition is not as true as the value says.
+    /// Compares a condition with a value: with false, the condition itself; with true, its negation.
     public static func != (a: Self, b: Bool) -> Self { a.isStored ? a.compared(.notEqual, b) : b ? !a : a }
 
     /// Whether it is a column, on which there may be an index, and no comparison.

@@ -60,7 +60,7 @@ extension SQLExpression {
     var orderCheck: SQL? { SQLForm.orderCheck(Value.self, form) }
 }
 
-/// One term of an order (<https://sqlite.org/lang_select.html#orderby>).
+/// A term of an order (<https://sqlite.org/lang_select.html#orderby>).
 public struct SQLOrdering: Sendable {
     /// The term alone.
     let term: SQL
@@ -112,7 +112,7 @@ extension SQLOrdering: _SQLOrderingTerm {
     public var _ordering: SQLOrdering { self }
 }
 
-/// What a builder of a list does with the elements, however they are made.
+/// A builder of a list, with any kind of elements.
 public protocol _SQLListBuilder<_Element> {
     associatedtype _Element
 }

@@ -8,7 +8,7 @@ public protocol _SQLValues<_Member> {
 }
 
 extension _SQLValues {
-    /// Whether an expression is one of these values; the same as ``SQLExpression/in(_:)``.
+    /// The condition that an expression equals one of these values; the same as ``SQLExpression/in(_:)``.
     /// ```swift
     /// Book.filter { ids.contains($0.id) }
     /// ```
@@ -85,8 +85,8 @@ extension SQLSelection: _SQLValues where Element: SQLValueConvertible {
 }
 
 extension SQLExpression where Value: SQLValueConvertible {
-    /// Whether the expression is one of some values: of an array or a set, of a range of any kind, or of a query. NULL is where a
-    /// nil is among them.
+    /// The condition that the expression equals one of some values: the elements of an array or a set, the values of a range of any
+    /// kind, or the rows of a query. NULL is among the values if a nil is.
     /// ```swift
     /// Book.filter { $0.pages.in(100..<200) || $0.state.in([.draft, .done]) }
     /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }

@@ -31,18 +31,18 @@ extension SQLExpression {
 
 /// Arrays that are stored as JSON.
 extension SQLExpression {
-    /// Whether an array that is stored as JSON has an element (<https://sqlite.org/json1.html#jeach>). It reads each array: an
-    /// index does not help.
+    /// The condition that an array that is stored as JSON has an element (<https://sqlite.org/json1.html#jeach>). The query reads
+    /// each array: an index does not help.
     /// ```swift
     /// let travelling = try db.fetchAll(Note.filter { $0.tags.contains("travel") })
     /// ```
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element] { has(element) }
 
-    /// Whether an array that may be NULL, and then has no elements, has an element.
+    /// The condition that an array that may be NULL, and then has no elements, has an element.
     @_documentation(visibility: private)
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element]? { has(element) }
 
-    /// Whether an array in a column of its own has an element.
+    /// The condition that an array in a column of its own has an element.
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == JSONColumn<[Element]> {
         has(element)
     }
@@ -59,17 +59,18 @@ extension SQLExpression {
 /// `==`, `!=` and `in` compare documents as minified JSON text, whether they are stored as text or as JSONB. That finds what this
 /// package has stored from an equal value. The text decides: `1e2` differs from `100.0`, `-0.0` from `0.0`, `"\u0041"` from `"A"`,
 /// and the order of members matters. If a column does not contain JSON, the query throws. The comparison cannot use an index on the
-/// column itself, only one on the expression `json(column)`.
+/// column itself, only an index on the expression `json(column)`.
 extension SQLExpression {
-    /// Whether a value stored as JSON, or another one that codes itself, equals `b`; nil is NULL.
+    /// The condition that a value stored as JSON, or another value that codes itself, equals `b`; nil is NULL.
     @_disfavoredOverload
     public static func == (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.equal, b) ?? a.isNull }
 
-    /// Whether a value stored as JSON, or another one that codes itself, differs from `b`; nil is NULL.
+    /// The condition that a value stored as JSON, or another value that codes itself, differs from `b`; nil is NULL.
     @_disfavoredOverload
     public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.notEqual, b) ?? a.isNotNull }
 
-    /// Whether a value stored as JSON, or another one that codes itself, is one of these. NULL matches if the list contains nil.
+    /// The condition that a value stored as JSON, or another value that codes itself, equals one of these. NULL matches if the list
+    /// contains nil.
     @_disfavoredOverload
     public func `in`(_ values: some Sequence<Value>) -> SQLPredicate where Value: Codable {
         var (list, hasNil) = ([any SQLValueConvertible](), false)
@@ -80,7 +81,7 @@ extension SQLExpression {
         return hasNil ? found || isNull : found
     }
 
-    /// Whether a value that may be NULL is one of these.
+    /// The condition that a value that may be NULL equals one of these.
     @_disfavoredOverload
     @_documentation(visibility: private)
     public func `in`<T: Codable>(_ values: some Sequence<T>) -> SQLPredicate where Value == T? {

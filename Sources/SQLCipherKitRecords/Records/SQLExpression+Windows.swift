@@ -71,7 +71,7 @@ public struct SQLWindowValue<Value>: Sendable {
 
     init(_ sql: SQL, _ form: ValueProfile? = nil) { expression = SQLExpression(sql, .function, form) }
 
-    /// For each row, its value over the rows of the window.
+    /// The function's value for each row, over the rows of the window.
     public func over(_ window: SQLWindow = SQLWindow()) -> SQLExpression<Value> { expression.over(window) }
 }
 
@@ -86,17 +86,17 @@ extension SQLExpression {
     /// The number of the row's part, from 1, if the rows are divided into parts of about the same size.
     public static func ntile(_ parts: Int) -> SQLWindowValue<Int> { SQLWindowValue("ntile(\(parts))") }
 
-    /// Its value in an earlier row; nil if there is none.
+    /// The expression's value in an earlier row; nil if there is none.
     public func lag(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lag", rows) }
     @_documentation(visibility: private)
     public func lag<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lag", rows) }
-    /// Its value in a later row; nil if there is none.
+    /// The expression's value in a later row; nil if there is none.
     public func lead(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lead", rows) }
     @_documentation(visibility: private)
     public func lead<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lead", rows) }
-    /// Its value in the first of the rows.
+    /// The expression's value in the first of the rows.
     public func firstValue() -> SQLWindowValue<Value> { SQLWindowValue("first_value(\(sql))", form) }
-    /// Its value in the last of the rows.
+    /// The expression's value in the last of the rows.
     public func lastValue() -> SQLWindowValue<Value> { SQLWindowValue("last_value(\(sql))", form) }
 
     private func neighbour<T>(_ name: String, _ rows: Int) -> SQLWindowValue<T> {

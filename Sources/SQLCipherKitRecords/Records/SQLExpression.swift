@@ -130,10 +130,10 @@ extension SQLExpression {
 
 /// A value that is never NULL beside one of Swift's that may be nil.
 extension SQLExpression where Value: SQLValueConvertible {
-    /// Whether the two are equal. What is never NULL is equal to no nil.
+    /// The condition that the two are equal. A value that is never NULL does not equal nil.
     @_disfavoredOverload
     public static func == (a: Self, b: Value?) -> SQLPredicate { a.optional == b }
-    /// Whether the two differ.
+    /// The condition that the two differ.
     @_disfavoredOverload
     public static func != (a: Self, b: Value?) -> SQLPredicate { a.optional != b }
 }
@@ -161,7 +161,7 @@ extension SQLExpression where Value: SQLValueConvertible & _SQLNullable {
 }
 
 extension SQLExpression where Value: SQLValueConvertible {
-    /// Whether the expression lies between two values, inclusive.
+    /// The condition that the expression lies between two values, inclusive.
     public func between(_ lower: Value, and upper: Value) -> SQLPredicate { isBetween(lower, upper) }
 
     func isBetween<Bound: SQLValueConvertible>(_ lower: Bound, _ upper: Bound) -> SQLPredicate {
@@ -192,10 +192,10 @@ extension SQLExpression where Value: SQLValueConvertible {
 }
 
 extension SQLExpression {
-    /// Whether the expression is NULL.
+    /// The condition that the expression is NULL.
     public var isNull: SQLPredicate { null(.isNull) }
 
-    /// Whether the expression is not NULL.
+    /// The condition that the expression is not NULL.
     public var isNotNull: SQLPredicate { null(.isNotNull) }
 
     private func null(_ comparison: SQLTerms.Comparison) -> SQLPredicate {
@@ -302,22 +302,22 @@ extension SQLExpression {
 
 /// Text matching (<https://sqlite.org/lang_expr.html#like>). Case is ignored for ASCII letters only.
 extension SQLExpression {
-    /// Whether the text matches a pattern in which `%` stands for any text and `_` for any character.
+    /// The condition that the text matches a pattern in which `%` stands for any text and `_` for any character.
     public func like(_ pattern: String) -> SQLPredicate {
         let isWhole = !pattern.utf8.contains(0)
         return matching(isWhole ? "\(operand(.atom)) LIKE \(pattern)" : "\(operand(.atom)) LIKE \(LikePattern.cut)")
     }
 
-    /// Whether the text matches a pattern in which text is taken literally, such as `.contains("100%")`.
+    /// The condition that the text matches a pattern in which text is taken literally, such as `.contains("100%")`.
     public func like(_ pattern: LikePattern) -> SQLPredicate { matching(pattern.condition(on: operand(.atom))) }
 
-    /// Whether the text begins with another one, byte for byte, as Swift's texts of the same bytes do. An empty text is at the
-    /// beginning of each.
+    /// The condition that the text begins with another text, byte for byte, as Swift's texts of the same bytes do. Every text
+    /// begins with the empty text.
     public func hasPrefix(_ prefix: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
         matching("instr(\(sql), \(prefix)) = 1")
     }
 
-    /// Whether the text ends with another one, byte for byte.
+    /// The condition that the text ends with another text, byte for byte.
     public func hasSuffix(_ suffix: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
         let conversion = StoredConversion { value, _ in
             guard case .text(let text) = value else { return .integer(0) }
@@ -326,8 +326,8 @@ extension SQLExpression {
         return matching("\(raw: StoredConversion.function)(\(sql), \(conversion)) = 1")
     }
 
-    /// Whether the text contains another one, byte for byte. To ignore the case of ASCII letters, use a ``LikePattern``, and to
-    /// find words, a full-text index.
+    /// The condition that the text contains another text, byte for byte. To ignore the case of ASCII letters, use a
+    /// ``LikePattern``, and to find words, a full-text index.
     public func contains(_ text: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
         matching("instr(\(sql), \(text)) > 0")
     }

@@ -100,7 +100,7 @@ extension SQLQueryable {
     /// Each distinct row once.
     public func distinct() -> Self { changed { $0.isDistinct = true } }
 
-    /// One row for each group of rows that are equal in these expressions, for `select` with aggregate functions.
+    /// Returns a row for each group of rows that are equal in these expressions, for `select` with aggregate functions.
     /// ```swift
     /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
     /// ```
@@ -173,7 +173,7 @@ extension SQLQueryable {
         SQLSelection(selection.clauses, "NULL", reader: { _ in throw DatabaseError.misuse("a window function without rows") })
     }
 
-    /// Whether the query has any rows, as a condition in another query.
+    /// The condition, for another query, that this query has any rows.
     public var exists: SQLPredicate { SQLPredicate("EXISTS (\(selection.clauses.subquery("1")))", .atom) }
 }
 

@@ -70,7 +70,7 @@ public struct SQLRowValue<Values>: Sendable {
         self.elements = { RowElements(list: elements($0)) }
     }
 
-    /// Whether the row value is one of these.
+    /// The condition that the row value equals one of these.
     public func `in`(_ rows: [Values]) -> SQLPredicate {
         var (plain, others) = ([SQL](), [SQLPredicate]())
         for row in rows {
