@@ -17,7 +17,7 @@ public final class Connection {
     @usableFromInline @exclusivity(unchecked) package var handle: OpaquePointer?
     /// The configuration that the connection was opened with.
     public let configuration: DatabaseConfiguration
-    /// Where the database is.
+    /// The location of the database.
     public let location: DatabaseLocation
     /// `configuration.valueProfile`, stored here for the fast paths that bind.
     @usableFromInline package let profile: ValueProfile

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Where a database is.
+/// The location of a database: a file, memory, or a temporary file.
 public struct DatabaseLocation: Hashable, Sendable {
     enum Place: Hashable, Sendable {
         case file(ExactText)

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// One database of a connection: `main`, `temp` or an attached one.
+/// A database of a connection: `main`, `temp` or an attached database.
 ///
 /// ```swift
 /// let archive = try db.attach(.file("archive.db"), as: "archive", key: .passphrase("correct horse"))

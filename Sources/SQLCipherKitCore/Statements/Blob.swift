@@ -26,7 +26,7 @@ public final class Blob: ConnectionDependent {
     private let isWritable: Bool
     /// The number of bytes.
     public private(set) var count: Int
-    /// Where the next read or write begins, in bytes from the start of the blob.
+    /// The position of the next read or write, in bytes from the start of the blob.
     public private(set) var position = 0
 
     package var endsWithLoan: Bool { true }
