@@ -18,9 +18,9 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         case any = "ANY"
     }
 
-    /// When a generated column is computed.
+    /// The time at which a generated column is computed.
     public enum Generation: String, Hashable, Sendable {
-        /// When it is read.
+        /// When the column is read.
         case virtual = "VIRTUAL"
         /// When the row is written.
         case stored = "STORED"
