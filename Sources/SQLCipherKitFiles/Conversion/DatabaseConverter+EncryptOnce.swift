@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// Where a program remembers that a database file has been encrypted, for
+/// The place where a program remembers that a database file has been encrypted, for
 /// ``DatabaseConverter/encryptOnce(fileAt:key:mark:configuration:progress:)``.
 ///
 /// The mark must be as safe as the key: without the mark, a plaintext file is accepted once more. Keep the mark where the key is,
@@ -26,8 +26,8 @@ public struct EncryptionMark: Sendable {
 
     /// A file in the folder of the key file (``KeyProvider/file(_:as:)``), which only its owner may read or write.
     ///
-    /// It must be a regular file without another name, belong to the user that the process runs as, and grant no permissions to
-    /// group and others; else the mark throws ``DatabaseError/Reason/keyProvider``.
+    /// The mark must be a regular file without another name, belong to the user that the process runs as, and grant no permissions
+    /// to group and others; else the mark throws ``DatabaseError/Reason/keyProvider``.
     /// - Parameter path: the mark's path. Its folder must exist, and must not be the folder of the database.
     public static func file(_ path: String) -> EncryptionMark {
         let path = Paths.absolute(path), folder = path.parentFolder

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// How a key change rewrites the database.
+    /// The way in which a key change rewrites the database.
     public struct KeyChangeMode: Hashable, Sendable, CaseIterable, CustomStringConvertible {
         /// The mode's name, as in this page.
         public let description: String

@@ -4,11 +4,11 @@ import SQLCipherKitCore
 extension Schema {
     /// Rewrites the database without its free pages and with each table's pages contiguous (<https://sqlite.org/lang_vacuum.html>).
     ///
-    /// It is one transaction: after an error, or if the process ends, the database is unchanged. The new content is collected in an
-    /// unnamed temporary file, encrypted with the key of the connection's main database, so that memory use does not grow with the
-    /// database: it is two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for that file, in the folder where SQLite
-    /// keeps temporary files (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the main database and this
-    /// one is encrypted, or if this one is in memory, it is collected in memory instead, as with `VACUUM` in SQL.
+    /// A vacuum is one transaction: after an error, or if the process ends, the database is unchanged. The new content is collected
+    /// in an unnamed temporary file, encrypted with the key of the connection's main database, so that memory use does not grow
+    /// with the database: it is two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for that file, in the folder
+    /// where SQLite keeps temporary files (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the main
+    /// database and this one is encrypted, or if this one is in memory, it is collected in memory instead, as with `VACUUM` in SQL.
     ///
     /// Every row keeps its row id, even in a table without an `INTEGER PRIMARY KEY`, where `VACUUM` in SQL assigns new ones.
     /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied along: to remove it, see

@@ -214,17 +214,17 @@ struct FileBackup {
 }
 
 extension Schema {
-    /// How a backup is written.
+    /// The options of a backup.
     public struct BackupOptions: Hashable, Sendable {
         /// The number of pages to copy in one step; other connections may write between two steps. Default: 1,024, which is 4 MB
         /// with SQLCipher's page size.
         public var pagesPerStep = 1024
-        /// How long to pause between two steps, to leave the disk and the processor to other work. Default: zero.
+        /// The pause between two steps, which leaves the disk and the processor to other work. Default: zero.
         public var pause: Duration = .zero
         /// True if a backup to a file may replace a file of the same name, which stays unchanged until the new one is complete. No
         /// connection may have that file open, as it would not notice the replacement. Default: false.
         public var replacesFile = false
-        /// Whether to write the copy row by row: see ``compact``.
+        /// True to write the copy row by row: see ``compact``.
         package var isCompact = false
 
         /// True to write the recovery copy of the database that is backed up as well, beside it

@@ -167,9 +167,9 @@ private struct TableCopyRun {
 }
 
 extension Schema {
-    /// How tables are copied from one database of a connection to another.
+    /// The options for copying tables from one database of a connection to another.
     public struct CopyOptions: Hashable, Sendable {
-        /// How to treat a row with a key that already exists in the target (<https://sqlite.org/lang_conflict.html>).
+        /// The treatment of a row with a key that already exists in the target (<https://sqlite.org/lang_conflict.html>).
         public enum Conflict: String, Hashable, Sendable, CaseIterable {
             /// The copy fails with an error, and nothing is changed.
             case fail = "ABORT"
@@ -179,7 +179,7 @@ extension Schema {
             case replace = "REPLACE"
         }
 
-        /// How to treat a row with a key that already exists in the target. Default: the copy fails.
+        /// The treatment of a row with a key that already exists in the target. Default: the copy fails.
         public var conflict = Conflict.fail
         /// True to first delete the existing rows of a table in the target. Default: false.
         public var emptiesTarget = false

@@ -121,7 +121,7 @@ extension Schema {
     /// file system, and blocks that the file system or the drive has freed without wiping them. To protect against these, change
     /// the key. ``findRemnants(of:progress:)`` tells whether given content is still in the files.
     ///
-    /// It takes as long as rebuilding the full-text indexes plus a vacuum. The indexes and the pages are rewritten in two
+    /// Erasing takes as long as rebuilding the full-text indexes plus a vacuum. The indexes and the pages are rewritten in two
     /// transactions: after an error, or if the process ends, the content is unchanged, but the indexes may have been rewritten.
     /// - Parameter progress: called before each full-text index, before the pages are rewritten, and with all pages done. If it
     ///   throws before the last call, nothing is changed, and this method throws the same error.

@@ -19,7 +19,7 @@ import SQLCipherKitCore
 /// A value of this type contains the database's key: protect it like the open database. Several threads can use it at the same time
 /// and, with slots in files, several processes.
 public struct KeySlots: Sendable {
-    /// Where the slots are kept.
+    /// The place where the slots are kept.
     public enum Place: Sendable {
         /// In a file beside the database's file (if that is a symbolic link, beside its target), with the same name and `.keys`
         /// appended. `.keys.lock` and, while the slots are being written, `.keys.tmp` belong to it.
@@ -364,9 +364,9 @@ extension KeySlots {
     public struct Slot: Hashable, Sendable {
         /// The kind of secret that opens a slot.
         public struct Kind: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-            /// Its name: "passphrase" or "recovery key".
+            /// The kind's name: "passphrase" or "recovery key".
             public let description: String
-            /// Its number in the slot file.
+            /// The kind's number in the slot file.
             let number: UInt8
             private init(_ name: String, _ number: UInt8) { (description, self.number) = (name, number) }
 
@@ -382,11 +382,11 @@ extension KeySlots {
         public let label: String
         /// The kind of secret that opens the slot.
         public let kind: Kind
-        /// How the slot's key is derived, which determines the cost of an attempt.
+        /// The derivation of the slot's key, which determines the cost of an attempt.
         public let derivation: Derivation
-        /// When it was added, to the second.
+        /// The time when the slot was added, to the second.
         public let createdAt: Date
-        /// When it was last wrapped: when it was added, its secret was changed, or the database's key was rotated.
+        /// The time when the slot was last written: when it was added, its secret was changed, or the database's key was rotated.
         public let changedAt: Date
     }
 }

@@ -1,8 +1,8 @@
 import SQLCipherKitCore
 
 extension KeySlots {
-    /// How key slots differ from the latest ones that their database has seen. It is the ``DatabaseError/underlyingError`` of a
-    /// ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
+    /// The differences between key slots and the latest key slots that their database has seen. It is the
+    /// ``DatabaseError/underlyingError`` of a ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
     ///
     /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
     /// for instance from a backup, passphrases that have been revoked since may become valid again, and the database may lack later

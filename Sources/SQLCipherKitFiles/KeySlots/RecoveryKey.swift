@@ -5,7 +5,7 @@ import SQLCipherKitCore
 extension KeySlots {
     /// A random key for a recovery slot of ``KeySlots``, to print and store in a safe place.
     ///
-    /// It holds 160 random bits. ``text`` shows them and a checksum of 20 bits as 36 characters in nine groups:
+    /// A recovery key holds 160 random bits. ``text`` shows them and a checksum of 20 bits as 36 characters in nine groups:
     /// ```swift
     /// let key = try slots.addRecoveryKey(label: "safe")
     /// print(key.text)  // 4T0W-9MJC-…

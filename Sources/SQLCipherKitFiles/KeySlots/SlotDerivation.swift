@@ -2,7 +2,7 @@ import CSQLCipher
 import SQLCipherKitCore
 
 extension KeySlots {
-    /// How the key of a slot is derived from its passphrase or recovery key, which determines the cost of a guess.
+    /// The derivation of a slot's key from its passphrase or recovery key, which determines the cost of a guess.
     ///
     /// The slot file stores it, authenticated with the slot. The cost that a file may demand is limited: see
     /// ``KeySlots/defaultCostLimit``.

@@ -32,7 +32,7 @@
         public let tag: String
         /// The group of applications that share the key; nil for the application's own.
         public let accessGroup: String?
-        /// When a new key can be used. A key of the Enclave never leaves its device.
+        /// The time at which a new key can be used. A key of the Enclave never leaves its device.
         public let accessibility: KeychainAccessibility
         /// The user's action that a new key requires.
         public let accessControl: AccessControl

@@ -21,7 +21,7 @@
         public let accessGroup: String?
         /// The format of the item's bytes.
         public let encoding: KeyEncoding
-        /// When the item can be read, and whether it can leave the device. Reading ignores it.
+        /// The condition for reading the item, and for moving it to another device. Reading ignores this value.
         public let accessibility: KeychainAccessibility
         /// True if iCloud Keychain synchronizes the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
         /// all of them and, encrypted, on servers. A synchronized item and one that is not are two different items.
@@ -258,7 +258,7 @@
 #if canImport(Security)
     import Security
 
-    /// When an item of the Keychain can be read, and whether it can leave the device
+    /// The condition for reading an item of the Keychain, and for moving it to another device
     /// (<https://developer.apple.com/documentation/security/restricting-keychain-item-accessibility>).
     public enum KeychainAccessibility: Hashable, Sendable, CaseIterable {
         /// While the device is unlocked (`kSecAttrAccessibleWhenUnlocked`). Included in encrypted backups.

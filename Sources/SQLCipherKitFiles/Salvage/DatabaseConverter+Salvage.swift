@@ -97,7 +97,7 @@ extension DatabaseConverter {
     public struct SalvageReport: Hashable, Sendable {
         /// A table of the damaged database.
         public struct Table: Hashable, Sendable {
-            /// Its name.
+            /// The table's name.
             public let name: String
             /// The number of rows that were copied.
             public let rows: Int
@@ -122,7 +122,7 @@ extension DatabaseConverter {
 
         /// A table, index, view or trigger that the new database does not have.
         public struct LostObject: Hashable, Sendable {
-            /// Its name.
+            /// The object's name.
             public let name: String
             /// The reason: SQLite's error message for the statement that should create it, or the name of a table that it needs and
             /// that is lost.

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// How a database uses its pages, for each table and index, as `sqlite3_analyzer` reports it
+    /// The use of a database's pages, for each table and index, as `sqlite3_analyzer` reports it
     /// (<https://sqlite.org/dbstat.html>).
     ///
     /// ```swift
@@ -10,20 +10,20 @@ extension Schema {
     /// print(report.freePages, "pages are free:", report.freePages * report.pageSize, "bytes that a vacuum gives back")
     /// ```
     public struct SpaceReport: Hashable, Sendable {
-        /// One table or index.
+        /// A table or an index.
         public struct Object: Hashable, Sendable {
             /// The kinds of objects that have pages.
             public enum Kind: String, Hashable, Sendable {
                 case table, index
             }
 
-            /// Its name. The table that holds the schema is `sqlite_schema`.
+            /// The object's name. The table that holds the schema is `sqlite_schema`.
             public let name: String
             /// The kind: a table or an index.
             public let kind: Kind
             /// The table that an index belongs to; for a table, its own name.
             public let table: String
-            /// The number of its pages.
+            /// The number of the object's pages.
             public let pages: Int
             /// The number of pages that lead to other pages.
             package let internalPages: Int
@@ -46,7 +46,7 @@ extension Schema {
             /// The size of its pages without the bytes reserved for encryption, which cannot hold content.
             let usableBytes: Int
 
-            /// How full the pages are, from 0 to 1. This includes content and bookkeeping.
+            /// The part of the pages that is in use, by content and bookkeeping, from 0 to 1.
             public var fill: Double { usableBytes == 0 ? 0 : 1 - Double(unusedBytes) / Double(usableBytes) }
             /// The mean size of an entry in bytes.
             package var meanPayload: Double { entries == 0 ? 0 : Double(payload) / Double(entries) }

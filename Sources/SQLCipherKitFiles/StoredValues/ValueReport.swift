@@ -1,8 +1,8 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// How the columns of a database store dates, UUIDs, booleans and numbers, for which SQLite has no types of its own; see
-    /// ``Schema/valueReport(sampling:limits:)``.
+    /// The forms in which the columns of a database store dates, UUIDs, booleans and numbers, for which SQLite has no types of its
+    /// own; see ``Schema/valueReport(sampling:limits:)``.
     public struct ValueReport: Hashable, Sendable {
         /// The apparent content of a column.
         public struct Content: Hashable, Sendable, CustomStringConvertible {
@@ -28,7 +28,7 @@ extension Schema {
             public static let nothing = Content("nothing")
         }
 
-        /// How a value is stored.
+        /// The form of a stored value.
         ///
         /// New cases may be added in a minor version: switch over it with a `default`.
         public enum Form: Hashable, Sendable {
@@ -49,15 +49,15 @@ extension Schema {
             case booleanText
         }
 
-        /// One column.
+        /// A column.
         public struct Column: Hashable, Sendable {
-            /// Its table.
+            /// The column's table.
             public let table: String
-            /// Its name.
+            /// The column's name.
             public let name: String
-            /// Its declared type, as written; empty if there is none.
+            /// The declared type, as written; empty if there is none.
             public let type: String
-            /// Its apparent content.
+            /// The apparent content.
             public let content: Content
             /// The forms of its values, with the number of each among the examined rows, the most frequent first; without NULL.
             public let forms: [Count]
@@ -70,7 +70,7 @@ extension Schema {
             public struct Count: Hashable, Sendable {
                 /// The form.
                 public let form: Form
-                /// How many of the examined rows have it.
+                /// The number of examined rows with the form.
                 public let count: Int
             }
 
