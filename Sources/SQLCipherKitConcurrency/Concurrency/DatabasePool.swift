@@ -44,8 +44,8 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
 extension DatabasePool {
     /// Takes a snapshot of the database, including attached databases, as it is now.
     ///
-    /// It waits for writes in two cases: if databases are attached, because all must be read in the same snapshot; and if the
-    /// write-ahead log is empty, because it then writes an unchanged page to the log.
+    /// The call waits for writes in two cases: if databases are attached, because all must be read in the same snapshot; and if
+    /// the write-ahead log is empty, because the call then writes an unchanged page to the log.
     /// - Parameter timeout: how long the call may take. Default: nil, no limit.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or if its log is empty and the pool is
     ///   read-only; and the errors of `read(timeout:_:)`.

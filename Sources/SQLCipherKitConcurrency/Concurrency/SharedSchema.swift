@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// One database of a ``DatabaseQueue`` or a ``DatabasePool``: the main one, or an attached one.
+/// A database of a ``DatabaseQueue`` or a ``DatabasePool``: the main database, or an attached database.
 ///
 /// ```swift
 /// let archive = try await pool.attach(.file("archive.db"), as: "archive", key: archiveKey)

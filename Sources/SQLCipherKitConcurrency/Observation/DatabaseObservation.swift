@@ -70,8 +70,8 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
         return result
     }
 
-    /// One loop over the results. A copy is a separate loop, which continues from where it was copied: each of the two gets every
-    /// later result, even in different tasks.
+    /// Returns an iterator for a loop over the results. A copy is a separate loop, which continues from where it was copied: each
+    /// of the two gets every later result, even in different tasks.
     public func makeAsyncIterator() -> some AsyncIteratorProtocol<Element, any Error> & Sendable { Iterator(self) }
 
     private struct Iterator: AsyncIteratorProtocol, Sendable {
@@ -181,7 +181,7 @@ extension DatabaseWriter {
     }
 }
 
-/// When a started observation delivers its first element.
+/// The time at which a started observation delivers its first element.
 public enum ObservationStart: Sendable {
     /// Before `start` returns. It is read on the calling thread, which waits if the database is busy.
     case immediate
