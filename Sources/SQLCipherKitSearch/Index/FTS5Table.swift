@@ -63,7 +63,7 @@ public struct FTS5Table: Hashable, Sendable {
         case contentless(deletes: Bool = true, keepsUnindexed: Bool = false)
     }
 
-    /// How much the index records of where a word occurs (<https://sqlite.org/fts5.html#the_detail_option>).
+    /// The detail in which the index records the place of a word (<https://sqlite.org/fts5.html#the_detail_option>).
     public enum Detail: String, Hashable, Sendable {
         /// Row, column and position.
         case full

@@ -1,11 +1,11 @@
 import SQLCipherKitCore
 
-/// How FTS5 splits text into words (<https://sqlite.org/fts5.html#tokenizers>).
+/// The way in which FTS5 splits text into words (<https://sqlite.org/fts5.html#tokenizers>).
 /// ```swift
 /// FTS5Tokenizer.porter(.unicode61(diacritics: .removeAll, tokenCharacters: "_"))
 /// ```
 public indirect enum FTS5Tokenizer: Hashable, Sendable {
-    /// How accents and other marks on letters are treated.
+    /// The treatment of accents and other marks on letters.
     public enum Diacritics: Int, Hashable, Sendable {
         /// They are kept: `é` and `e` are different letters.
         case keep = 0

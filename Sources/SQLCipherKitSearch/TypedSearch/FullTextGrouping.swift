@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension FullTextSearch {
-    /// How the rows that a search finds are grouped and counted.
+    /// The groups in which the rows that a search finds are counted.
     ///
     /// ```swift
     /// search.facets = ["tags": .elements("tags"), "months": .dates("created", by: .month)]
@@ -32,7 +32,7 @@ extension FullTextSearch {
             public static let year = Interval("year", "'start of year'", "%Y")
         }
 
-        /// How dates are stored (<https://sqlite.org/lang_datefunc.html>).
+        /// The form in which dates are stored (<https://sqlite.org/lang_datefunc.html>).
         public enum DateForm: Hashable, Sendable {
             /// Text is ISO 8601; numbers from 0 to 5373484.5 are Julian days, others are seconds since 1970.
             case automatic

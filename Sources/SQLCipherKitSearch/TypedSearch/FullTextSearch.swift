@@ -72,7 +72,8 @@ public struct FullTextSearch: Sendable {
         case danish, dutch, english, french, german, italian, norwegian, portuguese, russian, spanish, swedish
     }
 
-    /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbor.
+    /// The number of typing errors that a word may have. An error is a letter that is added, missing, wrong, or swapped with its
+    /// neighbor.
     ///
     /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
     /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
@@ -186,7 +187,7 @@ public struct FullTextSearch: Sendable {
     public var weights: [Double] = []
     /// The ranking rules, in order. Default: words, field, place, exactness, relevance.
     public var rankingRules: [RankingRule] = [.words, .field, .place, .exactness, .relevance]
-    /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
+    /// The number of typing errors that a word may have. Default: one from 4 letters, two from 8 letters.
     public var typoTolerance = TypoTolerance()
     /// The words that are treated as prefixes. Default: every word.
     public var prefixMatching = PrefixMatching.everyWord
@@ -205,9 +206,9 @@ public struct FullTextSearch: Sendable {
     /// If fewer rows than this have all words, the search also shows rows that lack words, and rows with words similar to a typed
     /// word that the index has: with a typing error or, with ``PrefixMatching/everyWord``, longer. 0 never shows them. Default: 5.
     public var dropTokensThreshold = 5
-    /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
+    /// The reduction of relevance according to a value of the row, such as its age. Default: not at all.
     public var decay: Decay?
-    /// How relevance is increased according to a value of the row, such as its number of readers. Default: not at all.
+    /// The increase of relevance according to a value of the row, such as its number of readers. Default: not at all.
     public var popularity: Popularity?
     /// The groups in which the rows found are counted, each facet under a name of your choice, such as
     /// `["tag": .elements("tags")]`: see ``Results/facets``. At most 16 facets. Default: none.
@@ -250,7 +251,7 @@ extension FullTextSearch {
     public struct Results: Sendable {
         /// The hits, in the order of the search: best first by default.
         public let hits: [Hit]
-        /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
+        /// The meaning that the search gave to each word, in the order of the text; empty for an ``FTS5Query``.
         public let words: [Word]
         /// The number of rows found. With ``FullTextSearch/countsAll`` or facets, it counts the rows of all pages.
         public let total: Total
@@ -343,7 +344,7 @@ extension FullTextSearch {
         public let range: Range<Double>?
     }
 
-    /// How a typed word or phrase was understood.
+    /// The meaning that a search gave to a typed word or phrase.
     public struct Word: Hashable, Sendable {
         /// The relation between a word of the index and a typed word.
         public enum Kind: Int, Hashable, Sendable {
@@ -375,7 +376,7 @@ extension FullTextSearch {
 
         /// The word or phrase as typed.
         public let typed: String
-        /// Its range in the text.
+        /// The word's range in the text.
         public let range: Range<String.Index>
         /// The words of the index that were searched for, nearest first; empty if the index has no match.
         public let matches: [Match]
