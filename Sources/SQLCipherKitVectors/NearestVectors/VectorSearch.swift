@@ -13,7 +13,7 @@ public struct VectorSearch: Sendable {
     public struct Hit: Hashable, Sendable, Identifiable {
         /// The row id. With external content it is the content's `INTEGER PRIMARY KEY`.
         public let rowID: Int64
-        /// How far its vector is: see ``VectorTable/Metric``. It is computed as a four-byte number.
+        /// The distance of the row's vector: see ``VectorTable/Metric``. It is computed as a four-byte number.
         public let distance: Double
 
         /// Creates a hit, to continue after it with ``VectorSearch/after``.

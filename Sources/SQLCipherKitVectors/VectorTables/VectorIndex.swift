@@ -22,11 +22,11 @@ public struct VectorIndex {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var dimensions: Int { get throws { try format().dimensions } }
 
-    /// How the numbers of the vectors are stored.
+    /// The form in which the numbers of the vectors are stored.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var element: VectorTable.Element { get throws { try format().element } }
 
-    /// How distances are measured.
+    /// The measure of distances.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var metric: VectorTable.Metric { get throws { try format().metric } }
 

@@ -10,7 +10,7 @@ import SQLCipherKitCore
 /// main database, or to ``SQLCipherKitCore/Schema/create(_:ifNotExists:)``, for any database. The vectors are in plain tables,
 /// which every program with SQLite can copy, dump and read.
 public struct VectorTable: Hashable, Sendable {
-    /// How the numbers of a vector are stored.
+    /// The form in which the numbers of a vector are stored.
     public enum Element: String, Hashable, Sendable, CaseIterable {
         /// Four bytes for each number: the numbers as the application gave them.
         case float32
@@ -20,7 +20,7 @@ public struct VectorTable: Hashable, Sendable {
         case bits
     }
 
-    /// How far two vectors are from each other; the nearest have the smallest distance.
+    /// The measure of the distance of two vectors; the nearest vectors have the smallest distance.
     public enum Metric: String, Hashable, Sendable, CaseIterable {
         /// 1 minus the cosine of the angle between them, from 0 to 2.
         case cosine
@@ -32,7 +32,7 @@ public struct VectorTable: Hashable, Sendable {
         case hamming
     }
 
-    /// Which rows the vectors belong to.
+    /// The rows that the vectors belong to.
     public enum Content: Hashable, Sendable {
         /// Row ids that the application chooses.
         case own
