@@ -20,7 +20,7 @@ import SQLCipherKitCore
 /// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
 /// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``DatabaseWriter`` can create its own.
 public final class ChangeLog {
-    /// How to merge two changes to the same row, if neither peer knew of the other's change.
+    /// The way to merge two changes to the same row, if neither peer knew of the other's change.
     public enum MergePolicy: String, Hashable, Codable, Sendable {
         /// For each column, the later change wins. Changes to different columns of a row are both kept.
         case column
@@ -233,7 +233,7 @@ public final class ChangeLog {
         return changes
     }
 
-    /// How the log of a database was opened last.
+    /// The settings with which the log of a database was last opened.
     public struct Settings: Hashable, Codable, Sendable {
         /// The name of the copy.
         public let localPeer: String
@@ -859,7 +859,7 @@ extension ChangeLog {
 // MARK: Restored copies
 
 extension ChangeLog {
-    /// How a copy goes on that was restored from an older state; see ``ChangeLog/resolveRestore(_:)``.
+    /// The way in which a copy that was restored from an older state goes on; see ``ChangeLog/resolveRestore(_:)``.
     public enum RestoreChoice: String, Hashable, Codable, Sendable {
         /// The rows of this copy win, as if they had been inserted at the time of the call: whatever others have in these rows is
         /// replaced, and rows that others have deleted come back. Rows that were inserted after that state, at this copy or at

@@ -27,7 +27,7 @@ public struct Changeset: Hashable, Sendable {
     /// Whether it is a patchset.
     package var isPatchset: Bool { data.first == UInt8(ascii: "P") }
 
-    /// One change of one row.
+    /// A change of a row.
     public struct Change: Hashable, Sendable {
         /// The kind of the change.
         public let kind: RowChange.Kind
@@ -412,7 +412,7 @@ extension Changeset {
 }
 
 extension Changeset {
-    /// How conflicts were resolved when a changeset was applied. Local changes made since then are rebased on it.
+    /// The resolution of the conflicts of a changeset that was applied. Local changes made since then are rebased on it.
     public struct Rebase: Hashable, Sendable {
         /// The bytes. They contain data in plaintext.
         public let data: Data
@@ -766,7 +766,7 @@ extension Changeset {
 
         /// The tables, in the order of the changeset.
         public fileprivate(set) var tables: [Table] = []
-        /// How conflicts were resolved, for ``Changeset/rebased(by:)``; nil if there were none.
+        /// The resolution of the conflicts, for ``Changeset/rebased(by:)``; nil if there were none.
         public fileprivate(set) var rebase: Rebase?
 
         /// The result for a table; nil if the changeset has no changes of it.

@@ -15,7 +15,7 @@ extension Changeset {
         case except([String])
     }
 
-    /// How a changeset is applied.
+    /// The options for applying a changeset.
     public struct Options: Hashable, Sendable {
         /// The triggers that run. Default: ``Triggers/all``.
         public var triggers = Triggers.all
@@ -33,12 +33,12 @@ extension Changeset {
         public init() {}
     }
 
-    /// How conflicts are resolved, table by table.
+    /// The resolution of conflicts, table by table.
     /// ```swift
     /// try changes.apply(to: db, policy: Changeset.Policy(.omit, tables: ["note": .replace]))
     /// ```
     public struct Policy {
-        /// How the conflicts of a table are resolved.
+        /// The resolution of the conflicts of a table.
         public enum Rule {
             /// Undo everything: the call throws.
             case abort

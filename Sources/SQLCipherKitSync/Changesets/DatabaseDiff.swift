@@ -18,7 +18,7 @@ import SQLCipherKitCore
 public struct DatabaseDiff {
     /// The differences in a table.
     public struct Table: Hashable, Sendable {
-        /// How the table's definition differs.
+        /// The difference between a table's definitions.
         public enum Definition: Hashable, Sendable {
             /// The definitions are the same.
             case same
@@ -32,7 +32,7 @@ public struct DatabaseDiff {
 
         /// The table's name.
         public let name: String
-        /// How its definition differs.
+        /// The difference between the table's definitions.
         public let definition: Definition
         /// The number of rows that only the second database has.
         public let inserted: Int
