@@ -2,19 +2,19 @@ import Foundation
 import SQLCipherKitCore
 
 extension Replicator {
-    /// How a database is replicated.
+    /// The options of a replication.
     public struct Options: Sendable {
-        /// How often the log is looked at. After a pause, a commit is in the store after this time and a request; while commits
-        /// follow each other, there is at most one request in twice this time in the long run. At least 10 milliseconds. Default:
-        /// half a second. While the log grows fast, it is looked at before it is expected to reach ``checkpointSize``.
+        /// The time between two looks at the log. After a pause, a commit is in the store after this time and a request; while
+        /// commits follow each other, there is at most one request in twice this time in the long run. At least 10 milliseconds.
+        /// Default: half a second. While the log grows fast, it is looked at before it is expected to reach ``checkpointSize``.
         public var interval: Duration = .milliseconds(500)
         /// The longest time between two snapshots while there are commits. Default: 24 hours. There is also a new one when the log
         /// in the store since the last one is larger than the database, so that restoring never reads more than about twice its
         /// size.
         public var snapshotInterval: Duration = .seconds(24 * 3600)
-        /// How far back any commit can be restored. Default: 7 days.
+        /// The time for which any commit can be restored. Default: 7 days.
         public var retention: Duration = .seconds(7 * 24 * 3600)
-        /// How long an object stays after it is no longer used, for restores that are reading it. Default: 10 minutes.
+        /// The time for which an unused object stays, for restores that are reading it. Default: 10 minutes.
         public var gracePeriod: Duration = .seconds(600)
         /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three. Default: 8
         /// MiB.
