@@ -72,7 +72,7 @@ extension DatabaseConverter {
     ///
     /// While the mark is not set, a plaintext file is encrypted as ``encrypt(fileAt:key:configuration:progress:)`` does, and a file
     /// that the key opens is left unchanged; then the mark is set. The mark is also set if there is no file: your app then creates
-    /// an encrypted one. Once the mark is set, no file is encrypted.
+    /// an encrypted file. Once the mark is set, no file is encrypted.
     ///
     /// A process that dies at any point leaves the plaintext file or the encrypted file, and the next call continues. The content
     /// of the plaintext file before the mark was set is accepted unchecked. If the user types the passphrase, there is no safe
@@ -81,7 +81,7 @@ extension DatabaseConverter {
     ///   - path: the file.
     ///   - key: its key. Without cipher settings, SQLCipher 4's are used, for any page size of the plaintext file: the key alone
     ///     then opens the file.
-    ///   - mark: where it is remembered: beside the key, not beside the file.
+    ///   - mark: the place where the encryption is recorded: beside the key, not beside the file.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Returns: true if this call has encrypted the file.

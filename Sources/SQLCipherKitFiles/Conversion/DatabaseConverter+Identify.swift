@@ -13,8 +13,8 @@ extension DatabaseConverter {
         case plaintext
         /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 2 to 4, is the version of
         /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version, or if pages
-        /// have no authentication (``CipherConfiguration/usesHMAC``), as in SQLCipher 1: then the file may be one of any version,
-        /// whose authentication was taken off without the key. Do not open it just because this call has found such settings.
+        /// have no authentication (``CipherConfiguration/usesHMAC``), as in SQLCipher 1: then the file may be of any version, and
+        /// its authentication may have been removed without the key. Do not open it just because this call has found such settings.
         case encrypted(version: Int?, settings: CipherConfiguration)
         /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was
         /// given, or the salt is missing, without which no passphrase opens it.
@@ -37,16 +37,16 @@ extension DatabaseConverter {
     /// case .empty, .unknown: print("wrong key, or no database")
     /// }
     /// ```
-    /// This tries the settings of `key`, if it has any, then those of SQLCipher 4, 3, 2 and 1, then the other combinations that
-    /// SQLCipher can write: each page size, page authentication or none, and each hash function with the numbers of rounds of these
-    /// versions. A passphrase costs up to nine key derivations. A file with a plaintext header needs a salt, in the settings of
-    /// `key` or in a raw key. The first page decides if settings fit: by its authentication code or, if pages have no code, by its
-    /// header. Only the first page is read, and nothing is written.
+    /// The call tries the settings of `key`, if it has any, then the settings of SQLCipher 4, 3, 2 and 1, then the other
+    /// combinations that SQLCipher can write: each page size, page authentication or none, and each hash function with the numbers
+    /// of rounds of these versions. A passphrase costs up to nine key derivations. A file with a plaintext header needs a salt, in
+    /// the settings of `key` or in a raw key. The first page decides if settings fit: by its authentication code or, if pages have
+    /// no code, by its header. Only the first page is read, and nothing is written.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
-    ///   - limits: how much it may use; it ends between two key derivations. Default: nil, for those of ``ResourceLimits``, but a
-    ///     minute.
+    ///   - limits: the time and memory that the call may use; it ends between two key derivations. Default: nil, for the defaults
+    ///     of ``ResourceLimits``, but a minute.
     /// - Returns: the kind of the file, with its settings if it is encrypted.
     /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``,
     ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.

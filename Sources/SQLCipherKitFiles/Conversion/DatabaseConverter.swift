@@ -23,7 +23,7 @@ import SQLCipherKitCore
 /// The schema may name collations, functions and modules that only another program has, as Anki's and Android's databases do. Their
 /// tables and indexes are copied as they are stored. All other indexes are built again, so a damaged index is mended.
 ///
-/// Close other connections first. If one uses a write-ahead log or is in a transaction, the call throws
+/// Close other connections first. If a connection uses a write-ahead log or is in a transaction, the call throws
 /// ``DatabaseError/Reason/busy``. An idle connection without a write-ahead log cannot be detected: it continues with the old file,
 /// its writes fail with ``ResultCode/readOnly``, and it must be opened again before it reads anything.
 ///
@@ -129,10 +129,11 @@ extension DatabaseConverter {
         try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
     }
 
-    /// Converts a file of SQLCipher 3, 2 or 1, or one with the settings of `key`, to those of SQLCipher 4, with the same key.
+    /// Converts a file of SQLCipher 3, 2 or 1, or a file with the settings of `key`, to the settings of SQLCipher 4, with the same
+    /// key.
     ///
-    /// The settings of `key` are tried, if it has any, then those of SQLCipher 4, 3 and 2, with each page size. Others are never
-    /// tried: ``identify(fileAt:key:limits:)`` finds them.
+    /// The settings of `key` are tried, if it has any, then the settings of SQLCipher 4, 3 and 2, with each page size. Others are
+    /// never tried: ``identify(fileAt:key:limits:)`` finds them.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: its key, before and after.

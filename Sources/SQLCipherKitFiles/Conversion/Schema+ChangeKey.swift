@@ -11,7 +11,7 @@ extension Schema {
 
         /// Rewrites the file itself in one transaction, as ``Schema/changeKey(to:progress:)`` does.
         public static let inPlace = KeyChangeMode("inPlace")
-        /// Writes a new file, which is compared with the old one and then replaces it, so that the old file is never written to.
+        /// Writes a new file, which is compared with the old file and then replaces it, so that the old file is never written to.
         /// This is the safest way. The salt is new as well. If it is the main database, the connection is closed at the end,
         /// because it has the old file open; an attached database is attached again.
         public static let newFile = KeyChangeMode("newFile")

@@ -49,14 +49,14 @@ extension Schema {
     /// the database, and contains no rows.
     /// ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` uses it if the first page of the
     /// database is lost. Write it again after each change of the schema or the key, and after ``vacuum()``,
-    /// ``eraseDeletedContent(progress:)`` and other rewrites of the file. ``Schema/BackupOptions/writesRecoveryCopy`` writes one
-    /// with each backup, and ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
+    /// ``eraseDeletedContent(progress:)`` and other rewrites of the file. ``Schema/BackupOptions/writesRecoveryCopy`` writes a
+    /// recovery copy with each backup, and ``SharedSchema/keepRecoveryCopy(toFileAt:)`` after each change of the schema.
     ///
-    /// An existing recovery copy is replaced when the new one is complete, which has the permissions and, as far as the system
-    /// allows, the owner and the group of the database.
+    /// An existing recovery copy is replaced when the new copy is complete. The new copy has the permissions and, as far as the
+    /// system allows, the owner and the group of the database.
     /// - Parameter path: the file to write. Default: nil, the database's own path with `-recovery` appended.
-    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file; ``DatabaseError/Reason/cannotOpen`` if the path is
-    ///   that of a file that is not a recovery copy of this key; or an error from SQLite. An existing file is then unchanged.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file; ``DatabaseError/Reason/cannotOpen`` if there is a
+    ///   file at the path that is not a recovery copy of this key; or an error from SQLite. An existing file is then unchanged.
     public func writeRecoveryCopy(toFileAt path: String? = nil) throws {
         guard let own = try self.path else {
             throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")

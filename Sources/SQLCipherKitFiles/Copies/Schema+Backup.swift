@@ -46,8 +46,8 @@ extension Schema {
         if options.writesRecoveryCopy { try writeRecoveryCopy() }
     }
 
-    /// Copies the database over one of another connection, for example an in-memory one. Everything in that database is replaced in
-    /// one transaction: after an error, or if the process ends, it is unchanged.
+    /// Copies the database over a database of another connection, for example an in-memory database. Everything in that database is
+    /// replaced in one transaction: after an error, or if the process ends, it is unchanged.
     ///
     /// ```swift
     /// let copy = try Connection(.memory, key: key)
@@ -221,7 +221,7 @@ extension Schema {
         public var pagesPerStep = 1024
         /// The pause between two steps, which leaves the disk and the processor to other work. Default: zero.
         public var pause: Duration = .zero
-        /// True if a backup to a file may replace a file of the same name, which stays unchanged until the new one is complete. No
+        /// True if a backup to a file may replace a file of the same name, which stays unchanged until the new file is complete. No
         /// connection may have that file open, as it would not notice the replacement. Default: false.
         public var replacesFile = false
         /// True to write the copy row by row: see ``compact``.

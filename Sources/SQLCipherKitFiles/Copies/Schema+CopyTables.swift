@@ -8,20 +8,20 @@ extension Schema {
     /// let export = try db.attach(.file("export.db"), as: "export", key: key)
     /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.completed) of \($0.total) rows") }
     /// ```
-    /// A table that does not exist in the target is created with the same definition. An existing one must have all columns of the
-    /// source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are no column of
-    /// the table are kept if the target's table is new or has no rows; next to other rows they would collide, and the target
-    /// assigns new ones. Generated columns are computed again. Views and virtual tables are not copied.
+    /// A table that does not exist in the target is created with the same definition. An existing table must have all columns of
+    /// the source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are no column
+    /// of the table are kept if the target's table is new or has no rows; next to other rows they would collide, and the target
+    /// assigns new row ids. Generated columns are computed again. Views and virtual tables are not copied.
     ///
-    /// The copy is one transaction, or a savepoint of the open one. Foreign keys are checked when the transaction commits. To copy
-    /// a whole database to a separate file, see ``Schema/backup(toFileAt:key:options:progress:)``.
+    /// The copy is one transaction, or a savepoint of the open transaction. Foreign keys are checked when the transaction commits.
+    /// To copy a whole database to a separate file, see ``Schema/backup(toFileAt:key:options:progress:)``.
     /// - Parameters:
-    ///   - tables: the tables' names. Default: nil, for all tables except SQLite's own and those that belong to a virtual table.
+    ///   - tables: the tables' names. Default: nil, for all tables except SQLite's own tables and the tables of virtual tables.
     ///   - target: the database to copy to.
     ///   - options: how to treat existing rows, and whether to omit indexes and triggers.
     ///   - progress: called before each table, every 256 rows and at the end. If it throws, nothing is changed, and the call throws
     ///     the same error.
-    /// - Returns: the number of copied rows, without those skipped because of a conflict.
+    /// - Returns: the number of copied rows, without rows that were skipped because of a conflict.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same,
     ///   ``DatabaseError/Reason/misuse`` if they belong to different connections, ``DatabaseError/Reason/invalidArgument`` for a
     ///   table that does not exist, is virtual, or has a column that the target's table lacks,

@@ -10,7 +10,7 @@ extension Schema {
     /// ```
     /// A transaction that deletes in one file and inserts in another is not always atomic over both: see
     /// ``Connection/Settings/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction:
-    /// the rows go into a table of their own in this database, from there to the other one, and are then removed here. If the
+    /// the rows go into a table of their own in this database, from there to the other database, and are then removed here. If the
     /// process dies between two steps, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
     ///
     /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a moved
@@ -25,8 +25,8 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, or if the databases belong to different connections;
     ///   ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same;
     ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, if a column is missing, or if rows
-    ///   refer to the moved ones as said; or an error of the condition, of deleting or of inserting. In each case nothing has been
-    ///   moved.
+    ///   refer to the moved rows by such a foreign key; or an error of the condition, of deleting or of inserting. In each case
+    ///   nothing has been moved.
     @discardableResult
     public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
         let mover = try RowMover(self, target)

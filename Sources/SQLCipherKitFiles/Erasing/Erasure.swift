@@ -125,7 +125,7 @@ extension Schema {
     /// transactions: after an error, or if the process ends, the content is unchanged, but the indexes may have been rewritten.
     /// - Parameter progress: called before each full-text index, before the pages are rewritten, and with all pages done. If it
     ///   throws before the last call, nothing is changed, and this method throws the same error.
-    /// - Returns: a report of the rewritten tables and indexes, and of those that could not be rewritten.
+    /// - Returns: a report of the tables and indexes that were rewritten or could not be rewritten.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, on a read-only database and for
     ///   `temp`, which is never in a file; ``DatabaseError/Reason/busy`` if another connection reads or writes for longer than the
     ///   busy timeout; the message then says whether the pages have already been rewritten; ``DatabaseError/Reason/schemaName``;
@@ -170,7 +170,7 @@ extension SharedSchema {
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/eraseDeletedContent(progress:)``.
-    /// - Returns: a report of the rewritten tables and indexes, and of those that could not be rewritten.
+    /// - Returns: a report of the tables and indexes that were rewritten or could not be rewritten.
     /// - Throws: as ``Schema/eraseDeletedContent(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside
     ///   the queue or the pool; ``DatabaseError/Reason/timeout``.
     @discardableResult

@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKitCore
 
 extension Schema {
-    /// A report of where ``Schema/findRemnants(of:progress:)`` found the bytes or words that it searched for.
+    /// A report of the places where ``Schema/findRemnants(of:progress:)`` found the bytes or words that it searched for.
     public struct RemnantReport: Hashable, Sendable {
         /// The kind of place.
         public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ extension Schema {
             public static let fullTextIndex = Kind("full-text index")
             /// A sample taken by `ANALYZE`.
             public static let statistics = Kind("statistics")
-            /// Unused bytes of a page that is in use; in an R-Tree, also those of a node.
+            /// Unused bytes of a page that is in use; in an R-Tree, also unused bytes of a node.
             public static let slack = Kind("slack")
             /// A page that is not in use, or after the end of the database.
             public static let freePage = Kind("free page")
@@ -33,7 +33,7 @@ extension Schema {
 
         /// A place where a text was found.
         public struct Place: Hashable, Sendable {
-            /// The index of the target that was found, among those given.
+            /// The index of the text that was found, among the texts searched for.
             public let target: Int
             /// The kind of place.
             public let kind: Kind

@@ -14,7 +14,7 @@ extension DatabaseKey {
     ///   - secret: the passphrase or recovery key.
     ///   - label: the slot to try first.
     ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlots/Rollback``.
-    ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
+    ///   - cipher: the database's cipher settings; nil for the settings of SQLCipher 4.
     public static func slots(
         _ place: KeySlots.Place = .beside, secret: KeySlots.Secret, preferredSlot label: String? = nil,
         acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
@@ -38,7 +38,7 @@ extension DatabaseKey {
     /// Opening throws ``DatabaseError/Reason/misuse`` if they belong to the database of another path.
     /// - Parameters:
     ///   - slots: the slots of the database to open.
-    ///   - cipher: the database's cipher settings; nil for those that the slots were created or unlocked with.
+    ///   - cipher: the database's cipher settings; nil for the settings that the slots were created or unlocked with.
     public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> DatabaseKey {
         let key = SlotsKey { location, _, configuration in
             let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)

@@ -9,7 +9,7 @@ extension KeySlots {
     /// try slots.rotateKey(of: db, keeping: ["laptop": .passphrase("correct horse")], droppingOthers: true)
     /// let recovery = try slots.addRecoveryKey(label: "safe")
     /// ```
-    /// While the database is rewritten, the slots hold the new key, with the old one wrapped under it: if the process dies at any
+    /// While the database is rewritten, the slots hold the new key, with the old key wrapped under it: if the process dies at any
     /// time, the kept slots still open the database. All other connections must be closed. With ``Schema/KeyChangeMode/newFile``,
     /// `db` is closed afterwards, and ``DatabaseKey/slots(_:cipher:)`` opens the database with these slots; with
     /// ``Schema/KeyChangeMode/inPlace`` `db` stays open.
@@ -18,7 +18,7 @@ extension KeySlots {
     ///   - kept: the secrets of the slots to keep, by label.
     ///   - droppingOthers: whether to remove the slots that are not named; if false, they are an error.
     ///   - derivation: how the keys of the kept slots are derived; nil as in ``changePassphrase(_:from:to:derivation:)``.
-    ///   - mode: how the database is rewritten. Default: by a new file, which replaces the old one when it is complete.
+    ///   - mode: how the database is rewritten. Default: by a new file, which replaces the old file when it is complete.
     ///   - progress: called from time to time during the rewrite; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if a slot is not named without `droppingOthers`, or if `db`
     ///   belongs to another database; ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and the

@@ -7,8 +7,8 @@ extension KeySlots {
     /// If a rotation, or the creation of slots for a database with a passphrase, was interrupted, it is finished first, which
     /// rewrites the database. This is not done if the access is read-only.
     ///
-    /// Slots of the secret's kind are tried in turn, the cheapest first, and each attempt costs a full key derivation: `label`
-    /// saves those before the right one. A wrong secret and a damaged slot give the same error, which reveals nothing about a
+    /// Slots of the secret's kind are tried in turn, the cheapest first, and each attempt costs a full key derivation: with
+    /// `label`, the right slot is tried first. A wrong secret and a damaged slot give the same error, which reveals nothing about a
     /// secret.
     /// - Parameters:
     ///   - secret: the passphrase or recovery key.
@@ -17,11 +17,11 @@ extension KeySlots {
     ///   - label: the slot to try first.
     ///   - costLimit: the limit for key derivation, in rounds of PBKDF2, against slots that were made to take hours. A slot that
     ///     costs more than the rest of the limit is skipped, and does not keep others from being tried.
-    ///   - memoryLimit: the most memory that Argon2id may take for a slot, in KiB, against slots that were made to take all there
-    ///     is. A slot that asks for more is skipped.
+    ///   - memoryLimit: the most memory that Argon2id may take for a slot, in KiB, against slots that were made to take all memory.
+    ///     A slot that asks for more is skipped.
     ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest, and to make them the latest if the
     ///     access is not read-only. Check the error's ``KeySlots/Rollback`` first. Default: false.
-    ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
+    ///   - cipher: the database's cipher settings; nil for the settings of SQLCipher 4.
     ///   - configuration: only its access, busy timeout and treatment of links are used.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or if the limit was reached before a slot
     ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a

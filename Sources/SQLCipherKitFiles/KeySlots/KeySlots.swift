@@ -31,11 +31,11 @@ public struct KeySlots: Sendable {
     }
 
     /// The limit for the cost of unlocking, over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is
-    /// tried unless it and the cheaper ones together cost more. 32 slots, the most that there can be,
-    /// with ``KeySlots/Derivation/standard`` cost less.
+    /// skipped if it and all cheaper slots together cost more. The maximum of 32 slots costs less with
+    /// ``KeySlots/Derivation/standard``.
     public static let defaultCostLimit = 20_000_000
-    /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times that of ``KeySlots/Derivation/standard``. To
-    /// open a slot that was made with more, pass its number.
+    /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times the memory of ``KeySlots/Derivation/standard``.
+    /// To open a slot that was made with more, pass its number.
     public static let defaultMemoryLimit = 262_144
     /// The maximum number of slots.
     package static let maximumSlots = 32
@@ -46,7 +46,7 @@ public struct KeySlots: Sendable {
     public internal(set) var key: DatabaseKey
     /// True if a change of the database key was interrupted and unlocking could not finish it, for instance because another
     /// connection uses the database. The slots still open the database, with the old key; a later opening, or
-    /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
+    /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new key.
     public internal(set) var isRotationUnfinished = false
     /// The rollback that was accepted when these slots were unlocked; nil if they and the database were the latest.
     public internal(set) var acceptedRollback: Rollback?
@@ -87,7 +87,7 @@ public struct KeySlots: Sendable {
     ///   - place: where to keep the slots. Default: beside the database.
     ///   - existingKey: the key of an existing database, with its cipher settings.
     ///   - derivation: how the slot's key is derived, which determines the cost of an attempt.
-    ///   - cipher: the cipher settings; nil for those of `existingKey`, or those of SQLCipher 4.
+    ///   - cipher: the cipher settings; nil for the settings of `existingKey`, or of SQLCipher 4.
     ///   - configuration: only its busy timeout and treatment of links and folders are used.
     /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or if the database exists and its key is missing;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;

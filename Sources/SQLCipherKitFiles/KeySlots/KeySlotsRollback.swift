@@ -14,12 +14,12 @@ extension KeySlots {
             public let description: String
             private init(_ name: String) { description = name }
 
-            /// The slots are older than the latest ones that the database has seen.
+            /// The slots are older than the latest slots that the database has seen.
             public static let older = Kind("older")
             /// The database is older than the slots, which it had seen: it was restored. No passphrase becomes valid again.
             public static let olderDatabase = Kind("olderDatabase")
-            /// The slots are not those that the database knows: they were created separately for the same key, or changed with a
-            /// copy of the database.
+            /// The slots are not the slots that the database knows: they were created separately for the same key, or changed with
+            /// a copy of the database.
             public static let others = Kind("others")
             /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
             public static let unknown = Kind("unknown")

@@ -24,7 +24,7 @@
         /// The user's default session keyring, for sessions without their own.
         case userSession = -5
 
-        /// Adds a secret to the keyring, or replaces the one with the same name.
+        /// Adds a secret to the keyring, or replaces the secret with the same name.
         /// - Parameters:
         ///   - secret: 1 to 32,767 bytes, which are copied.
         ///   - name: the key's description. All programs share these names.

@@ -24,7 +24,8 @@
         /// The condition for reading the item, and for moving it to another device. Reading ignores this value.
         public let accessibility: KeychainAccessibility
         /// True if iCloud Keychain synchronizes the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
-        /// all of them and, encrypted, on servers. A synchronized item and one that is not are two different items.
+        /// all of them and, encrypted, on servers. A synchronized item and an item of the same name that is not synchronized are
+        /// different items.
         public let isSynchronized: Bool
         /// The Secure Enclave's key that encrypts the item's bytes; nil for none.
         public let enclaveKey: EnclaveKey?
@@ -163,10 +164,10 @@
 
         /// Stores a key in a new item.
         /// - Parameter bytes: a passphrase, a raw key or its hexadecimal digits, according to ``encoding``.
-        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is an item already, as its key may be a database's only one.
-        ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/emptyKey`` for bytes that are not a key in this
-        ///   encoding. ``DatabaseError/Reason/invalidArgument`` for a passphrase that ends with a line break, which reading would
-        ///   drop.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is an item already, as its key may be the only key of a
+        ///   database. ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/emptyKey`` for bytes that are not a key in
+        ///   this encoding. ``DatabaseError/Reason/invalidArgument`` for a passphrase that ends with a line break, which reading
+        ///   would drop.
         public func store(_ bytes: some ContiguousBytes) throws {
             guard try bytes.withUnsafeBytes({ try add(try checked($0)) }) else {
                 throw DatabaseError.keyProvider("the Keychain has an item \(service) already: replace or delete it")

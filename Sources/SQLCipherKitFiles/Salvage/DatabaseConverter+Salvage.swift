@@ -18,7 +18,7 @@ extension DatabaseConverter {
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table
     /// `lost_and_found`, and a database whose salt is lost cannot be read: neither a passphrase nor a raw key opens it. Without the
-    /// first page, the key is verified by the authentication codes of the others, or by the recovery copy.
+    /// first page, the key is verified by the authentication codes of the other pages, or by the recovery copy.
     ///
     /// The damaged file is never written to. It is first copied with its journal or write-ahead log, so the new file's folder needs
     /// room for two files. Close all connections to the damaged file.
@@ -27,8 +27,8 @@ extension DatabaseConverter {
     ///   - key: how it is encrypted.
     ///   - newPath: the file to create. It must not exist yet.
     ///   - newKey: how the new file is encrypted. Default: nil, as the damaged file.
-    ///   - recoveryCopy: the recovery copy. Default: nil, the one beside the damaged file, `path` with `-recovery` appended, if
-    ///     there is one that the key opens.
+    ///   - recoveryCopy: the recovery copy. Default: nil, the copy beside the damaged file, `path` with `-recovery` appended, if
+    ///     there is a copy that the key opens.
     ///   - configuration: its ``DatabaseConfiguration/prepareDatabase`` runs on the connections to the new file, for a schema that
     ///     needs your own functions or collations. For a file from elsewhere, the limits of its
     ///     ``DatabaseConfiguration/safeguards`` apply: pages may share rows, so that a small file becomes a large one.
@@ -93,7 +93,7 @@ extension DatabaseConverter {
 
 extension DatabaseConverter {
     /// The report of ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)``: the rows that it has
-    /// copied, and those that it could not copy.
+    /// copied, and the rows that it could not copy.
     public struct SalvageReport: Hashable, Sendable {
         /// A table of the damaged database.
         public struct Table: Hashable, Sendable {
@@ -129,13 +129,13 @@ extension DatabaseConverter {
             public let message: String
         }
 
-        /// The tables with content, including those in which virtual tables keep theirs.
+        /// The tables with content, including the tables in which virtual tables keep their content.
         public let tables: [Table]
         /// The objects that are in the damaged database's schema but not in the new database.
         public let lostObjects: [LostObject]
         /// The lost pages of the schema itself. Unknown tables may be missing because of them.
         public let lostSchemaPages: [Int]
-        /// All damaged or missing pages of the file, including those of indexes and free pages.
+        /// All damaged or missing pages of the file, including pages of indexes and free pages.
         public let lostPages: [Int]
         /// The full-text tables with a damaged index that was rebuilt from their content.
         public let rebuiltIndexes: [String]

@@ -15,7 +15,7 @@ extension DatabaseConverter {
     /// processes.
     ///
     /// The new file and the copy have the permissions and, as far as the system allows, the owner and the group of the damaged
-    /// file. If the process ends during the call, the path has the damaged file or the new one. The next call continues with the
+    /// file. If the process ends during the call, the path has the damaged file or the new file. The next call continues with the
     /// damaged copy, which has the log in either case.
     /// - Parameters:
     ///   - path: the database, which must exist.

@@ -31,7 +31,7 @@ extension Schema {
             package let leafPages: Int
             /// The number of pages that continue rows too long for one page.
             public let overflowPages: Int
-            /// The number of its rows, or of an index's entries.
+            /// The number of the table's rows, or of the index's entries.
             public let entries: Int
             /// The number of pages on the path from the root to a leaf, including both.
             public let depth: Int
@@ -39,9 +39,9 @@ extension Schema {
             package let payload: Int
             /// The size of the largest entry in bytes.
             package let largestPayload: Int
-            /// The number of unused bytes on its pages.
+            /// The number of unused bytes on the object's pages.
             public let unusedBytes: Int
-            /// The size of its pages on disk in bytes.
+            /// The size of the object's pages on disk in bytes.
             public let bytes: Int
             /// The size of its pages without the bytes reserved for encryption, which cannot hold content.
             let usableBytes: Int

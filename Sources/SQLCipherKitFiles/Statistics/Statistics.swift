@@ -68,8 +68,8 @@ extension Schema {
 
     /// Updates the query planner's statistics where that is due. Call it at the end of each use of a database, or once a day
     /// (<https://sqlite.org/pragma.html#pragma_optimize>).
-    /// - Parameter examiningAll: whether to examine all tables, not only those that this connection has queried; for a connection
-    ///   that has just been opened. Default: false.
+    /// - Parameter examiningAll: whether to examine all tables, not only the tables that this connection has queried; for a
+    ///   connection that has just been opened. Default: false.
     /// - Returns: the statements that were due and have been run.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
     @discardableResult

@@ -79,8 +79,8 @@ extension Schema {
 }
 
 extension Schema {
-    /// Converts all values of a column to one form; NULL is kept. It is one transaction, or part of the open one: either all values
-    /// are converted or none.
+    /// Converts all values of a column to one form; NULL is kept. The conversion is one transaction, or part of the open
+    /// transaction: either all values are converted or none.
     /// ```swift
     /// try db.main.convertValues(of: "created", in: "note", to: .dates(.timestamp))
     /// try db.main.convertValues(of: "ZCREATED", in: "ZNOTE", to: .dates(.timestamp, numbers: .secondsSince2001))
@@ -96,7 +96,7 @@ extension Schema {
     /// - Returns: the number of values that were changed.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table or the column does not exist, if a value is not of this kind
     ///   or would be rounded, if a date is a number and the conversion gives no meaning of numbers, or if the column's declared
-    ///   type turns the new form into another one; or an error from SQLite. In each case nothing has changed.
+    ///   type turns the new form into another form; or an error from SQLite. In each case nothing has changed.
     @discardableResult
     public func convertValues(
         of column: String, in table: String, to conversion: ValueConversion, allowingRounding allowsRounding: Bool = false

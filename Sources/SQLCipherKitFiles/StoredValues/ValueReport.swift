@@ -108,7 +108,7 @@ extension Schema {
         /// The columns with values that SQL does not compare correctly with each other.
         public var mixedColumns: [Column] { columns.filter(\.isMixed) }
 
-        /// The profile to open the database with: the most frequent forms, or those of ``ValueProfile/standard`` for kinds of
+        /// The profile to open the database with: the most frequent forms, or the forms of ``ValueProfile/standard`` for kinds of
         /// values that do not occur.
         public var profile: ValueProfile {
             ValueProfile(
@@ -190,10 +190,10 @@ extension Schema {
     /// The meaning of a number can only be inferred from its magnitude, the other values in its column, and the column's name and
     /// type: the report is an educated guess.
     /// - Parameters:
-    ///   - rows: the number of rows to examine in each table, half of them the first and half the last ones by the table's key; nil
+    ///   - rows: the number of rows to examine in each table, the first half and the last half of them by the table's key; nil
     ///     for all. Default: 10,000.
-    ///   - limits: how much the report may use. Default: nil, for those of ``DatabaseConfiguration/safeguards``, if the connection
-    ///     was opened with any.
+    ///   - limits: the time, memory and rows that the report may use. Default: nil, for the limits of
+    ///     ``DatabaseConfiguration/safeguards``, if the connection was opened with any.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
     public func valueReport(sampling rows: Int? = 10_000, limits: ResourceLimits? = nil) throws -> ValueReport {

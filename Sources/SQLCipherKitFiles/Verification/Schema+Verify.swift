@@ -22,8 +22,8 @@ extension Schema {
     /// page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
     /// - Parameters:
     ///   - quick: whether to skip the comparison of indexes with their tables, as `PRAGMA quick_check` does. Default: false.
-    ///   - limits: how much the check may use. Default: nil, for those of ``DatabaseConfiguration/safeguards``, if the connection
-    ///     was opened with any.
+    ///   - limits: the time, memory and rows that the check may use. Default: nil, for the limits of
+    ///     ``DatabaseConfiguration/safeguards``, if the connection was opened with any.
     /// - Returns: the problems, with at most 1,000 problems of the structure.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or another error that prevents the file from being read. A damaged database is not
@@ -262,10 +262,10 @@ extension Schema.IntegrityReport {
         /// another key.
         case damagedPage(Int)
         /// The database is encrypted, and its pages have no authentication codes, so changes to the file go unnoticed. The codes
-        /// can be taken off without the key: if the database once had them, it was forged.
+        /// can be removed without the key: if the database once had them, it was forged.
         case noAuthentication
-        /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the one that the connection was
-        /// opened with: the key will not open the file again.
+        /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the salt or header that the
+        /// connection was opened with: the key will not open the file again.
         case damagedHeader
         /// The header declares more pages than the file has.
         case missingPages(declared: Int, present: Int)
@@ -287,7 +287,8 @@ extension Schema {
         /// All problems; empty for an intact database.
         public let problems: [IntegrityReport.Problem]
         /// Tables that could not be checked, because they or their indexes need a function, a collation, a tokenizer or a module
-        /// that is not registered on this connection. Their pages were checked, and the other tables; which pages are free was not.
+        /// that is not registered on this connection. Their pages were checked, and the other tables; the list of free pages was
+        /// not.
         public let unchecked: [IntegrityReport.Unchecked]
         /// The number of pages in the file.
         public let pageCount: Int
