@@ -40,7 +40,7 @@ public struct FTS5Table: Hashable, Sendable {
         public static func unindexed(_ name: String) -> Column { Column(name, isIndexed: false) }
     }
 
-    /// Where the text is stored (<https://sqlite.org/fts5.html#external_content_and_contentless_tables>).
+    /// The place where the text is stored (<https://sqlite.org/fts5.html#external_content_and_contentless_tables>).
     public enum Content: Hashable, Sendable {
         /// In the full-text table itself.
         case own
@@ -52,7 +52,8 @@ public struct FTS5Table: Hashable, Sendable {
         /// with NULL in that key are not indexed.
         /// - Parameters:
         ///   - table: the content table's name, in the same database; without synchronization it may be a view.
-        ///   - rowID: the column with the integer key. Default: the one in the schema; without synchronization, `rowid`.
+        ///   - rowID: the column with the integer key. Default: the `INTEGER PRIMARY KEY` in the schema; without synchronization,
+        ///     `rowid`.
         ///   - isSynchronized: whether to create the triggers. Without them, the application itself must tell FTS5 of each change.
         ///     Default: yes.
         case external(table: String, rowID: String? = nil, isSynchronized: Bool = true)
@@ -93,7 +94,7 @@ public struct FTS5Table: Hashable, Sendable {
     ///     accents removed, which other programs have too.
     ///   - prefixes: the lengths, in characters, of the prefixes with a separate index, which makes searching for them faster: from
     ///     1 to 999 each, and at most 31 of them. Default: none.
-    ///   - detail: how much the index records of where a word occurs. Default: row, column and position.
+    ///   - detail: the detail in which the index records the place of a word. Default: row, column and position.
     ///   - storesColumnSizes: whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a
     ///     contentless table cannot delete, and a table with synchronized content must have no triggers of the application that
     ///     write to the very row they are fired for. Default: yes.

@@ -71,7 +71,7 @@ extension FullTextIndex {
         }
     }
 
-    /// Empties the index of a contentless table, or of one with external content. The content stays.
+    /// Empties the index of a contentless table, or of a table with external content. The content stays.
     /// - Throws: an error from SQLite, for example for a table with its own content. The index is then as before.
     public func deleteAll() throws {
         try connection.transaction { _ in

@@ -99,8 +99,7 @@ extension FullTextIndex {
         /// - `crisismerge`: the number of segments on a level at which each write merges more of them, about 256 blobs, from 2 to
         ///   1,000,000. FTS5's default: 16.
         /// - `usermerge`: the minimum number of segments on a level that ``FullTextIndex/merge(pages:everything:)`` merges, from 2
-        ///   to
-        ///   16. FTS5's default: 4.
+        ///   to 16. FTS5's default: 4.
         /// - `hashsize`: the bytes of new entries that are kept in memory before they are written, from 1 to 1,000,000,000. FTS5's
         ///   default: 1,048,576.
         /// - `deletemerge`: the percentage of deleted entries at which a segment of a contentless table with `contentless_delete`

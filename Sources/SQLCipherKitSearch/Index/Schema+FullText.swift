@@ -106,8 +106,8 @@ extension Connection {
 }
 
 extension FullTextIndex {
-    /// Drops the full-text table with the triggers that write to it, also those of other libraries, and the tables and views that
-    /// belong to it, as ``Schema/dropTable(_:ifExists:)`` and the statement `DROP TABLE` do. External content stays.
+    /// Drops the full-text table with the triggers that write to it, also triggers of other libraries, and the tables and views
+    /// that belong to it, as ``Schema/dropTable(_:ifExists:)`` and the statement `DROP TABLE` do. External content stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and an error that names the trigger if one of them
     ///   also does other work. Nothing has changed then.
     public func drop() throws {

@@ -12,7 +12,7 @@ public struct HighlightedText: Hashable, Sendable {
     /// and its combining mark, it is widened to include both.
     public let ranges: [Range<String.Index>]
 
-    /// Creates text with marked parts. Overlapping parts are joined and empty ones left out, and parts are widened to whole
+    /// Creates text with marked parts. Overlapping parts are joined, empty parts are left out, and parts are widened to whole
     /// characters. Default: no parts.
     public init(_ text: String, ranges: [Range<String.Index>] = []) {
         self.text = text

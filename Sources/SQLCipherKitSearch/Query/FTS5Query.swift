@@ -87,7 +87,7 @@ public struct FTS5Query: Hashable, Sendable {
     /// Returns a query for rows that at least one of the queries finds.
     public func or(_ other: FTS5Query) -> FTS5Query { .any(self, other) }
 
-    /// Returns a query for rows that this query finds and the other one does not.
+    /// Returns a query for rows that this query finds and the other query does not.
     public func excluding(_ other: FTS5Query) -> FTS5Query { FTS5Query(.not(node, other.node)) }
 }
 

@@ -80,7 +80,7 @@ extension FullTextIndex {
         try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text, languages) }
     }
 
-    /// Returns the languages that the texts are surely in, for ``FullTextSearch/languages``.
+    /// Returns the languages that the texts are certainly in, for ``FullTextSearch/languages``.
     ///
     /// For each language, eight very frequent words are looked up, such as `und` and `nicht`. The result has the languages of which
     /// at least six words are each in one row in fifty or more. Very short texts have too few of these words.

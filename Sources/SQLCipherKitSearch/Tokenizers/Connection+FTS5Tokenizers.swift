@@ -3,8 +3,8 @@ import SQLCipherKitCore
 
 /// Tokenizers and token filters in Swift.
 extension SQLExtension {
-    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. Registering another one under the same name replaces
-    /// it for tables that are opened afterwards.
+    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. Registering another tokenizer under the same name
+    /// replaces it for tables that are opened afterwards.
     ///
     /// Every connection that reads or writes the table needs the tokenizer: register it in
     /// ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is

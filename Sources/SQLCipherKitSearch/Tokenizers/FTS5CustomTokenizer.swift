@@ -46,7 +46,7 @@ extension FTS5Token {
         /// - Parameters:
         ///   - token: the token's UTF-8, as the index stores it.
         ///   - range: the bytes of the text that the token stands for.
-        ///   - isColocated: whether the token has the same position as the one before, as a synonym does. Default: no.
+        ///   - isColocated: whether the token has the same position as the previous token, as a synonym does. Default: no.
         public mutating func add(_ token: UnsafeBufferPointer<UInt8>, range: Range<Int>, isColocated: Bool = false) {
             guard result == 0 else { return }
             guard range.lowerBound >= 0, range.upperBound <= count else {
@@ -71,7 +71,7 @@ extension FTS5Token {
         /// - Parameters:
         ///   - token: the token, as the index stores it.
         ///   - range: the bytes of the text that the token stands for.
-        ///   - isColocated: whether the token has the same position as the one before, as a synonym does. Default: no.
+        ///   - isColocated: whether the token has the same position as the previous token, as a synonym does. Default: no.
         public mutating func add(_ token: String, range: Range<Int>, isColocated: Bool = false) {
             var token = token
             token.withUTF8 { add($0, range: range, isColocated: isColocated) }
@@ -113,7 +113,7 @@ public struct FTS5Token {
     public let bytes: UnsafeBufferPointer<UInt8>
     /// The bytes of the text that the token stands for.
     public let range: Range<Int>
-    /// True if the token has the same position as the one before.
+    /// True if the token has the same position as the previous token.
     public let isColocated: Bool
     /// True if only spaces follow the token in the text. With ``FTS5Tokenizer/Purpose/prefix``, it may then not be a whole word.
     public let isAtEnd: Bool

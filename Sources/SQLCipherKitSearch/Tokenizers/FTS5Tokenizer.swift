@@ -7,11 +7,11 @@ import SQLCipherKitCore
 public indirect enum FTS5Tokenizer: Hashable, Sendable {
     /// The treatment of accents and other marks on letters.
     public enum Diacritics: Int, Hashable, Sendable {
-        /// They are kept: `é` and `e` are different letters.
+        /// Marks are kept: `é` and `e` are different letters.
         case keep = 0
-        /// They are removed from most letters. This is FTS5's own default, for tables that were created with it.
+        /// Marks are removed from most letters. This is FTS5's own default, for tables that were created with it.
         case removeSimple = 1
-        /// They are removed from all letters.
+        /// Marks are removed from all letters.
         case removeAll = 2
     }
 
@@ -29,9 +29,9 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///
     /// Other Cyrillic letters keep their marks (`й` is not `и`). Of Arabic letters, `أ إ آ ٱ` become `ا`, `ى` and `ی` become `ي`,
     /// `ة` becomes `ه`, `ک` becomes `ك`, and a hamza on `و` or `ي` is removed. Soft hyphens, joiners and variation selectors are
-    /// ignored. Mathematical letters are ordinary ones, and `½` is `1/2`. In Devanagari, a nasal before a consonant is an anusvara,
-    /// and the dot below a letter is left out. Otherwise words are those of `unicode61`, with the categories of Unicode 6.1; newer
-    /// characters count as letters. Only the first 1,024 bytes of a word are indexed.
+    /// ignored. Mathematical letters count as ordinary letters, and `½` is `1/2`. In Devanagari, a nasal before a consonant is an
+    /// anusvara, and the dot below a letter is left out. Otherwise the tokenizer forms the same words as `unicode61`, with the
+    /// categories of Unicode 6.1; newer characters count as letters. Only the first 1,024 bytes of a word are indexed.
     ///
     /// In scripts without spaces, each character and each pair of neighbors is indexed, so such text takes about twice the space,
     /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
@@ -63,8 +63,9 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///   - caseSensitive: whether case matters. Default: no.
     ///   - removesDiacritics: whether accents are removed; cannot be combined with `caseSensitive`. Default: no.
     case trigram(caseSensitive: Bool = false, removesDiacritics: Bool = false)
-    /// A tokenizer or filter that is registered under a name, for example with ``SQLExtension/tokenizer(_:as:)``. Those registered
-    /// with ``SQLExtension/tokenizer(as:_:)`` or ``SQLExtension/tokenFilter(as:_:)`` receive the arguments, by default none.
+    /// A tokenizer or filter that is registered under a name, for example with ``SQLExtension/tokenizer(_:as:)``. The arguments, by
+    /// default none, go to a tokenizer or filter that was registered with ``SQLExtension/tokenizer(as:_:)`` or
+    /// ``SQLExtension/tokenFilter(as:_:)``.
     case custom(String, arguments: [String] = [])
 
     /// The words of FTS5's `tokenize` option.

@@ -36,7 +36,7 @@ extension FullTextSearch {
         public enum DateForm: Hashable, Sendable {
             /// Text is ISO 8601; numbers from 0 to 5373484.5 are Julian days, others are seconds since 1970.
             case automatic
-            /// Numbers are seconds since 1970, even those in its first two months, which ``automatic`` takes for Julian days.
+            /// Numbers are seconds since 1970, even in the first two months of 1970, which ``automatic`` takes for Julian days.
             case unixTime
             /// Numbers are Julian days.
             case julianDay

@@ -10,8 +10,9 @@ extension FullTextIndex {
     /// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
     /// ```
     /// Each word is found as typed, in its other forms in ``FullTextSearch/languages``, as the beginning of a word, and with typing
-    /// errors; ``FullTextSearch/Results/words`` tells how each was understood. Rows are ranked by ``FullTextSearch/RankingRule``.
-    /// If few or no rows have all words, rows without one or more of them follow. A text without any word finds nothing.
+    /// errors; ``FullTextSearch/Results/words`` tells the meaning that the search gave to each. Rows are ranked by
+    /// ``FullTextSearch/RankingRule``. If few or no rows have all words, rows without one or more of them follow. A text without
+    /// any word finds nothing.
     ///
     /// The work of a search is limited for every text: see <doc:SearchRanking>.
     /// - Parameters:

@@ -34,7 +34,7 @@ public struct FullTextSearch: Sendable {
         /// Rows with all words side by side in the heaviest column come first, then rows with all words in it, then rows with all
         /// words side by side in another column, then rows for which there was a word too many, then all others: see ``Place``.
         case place = 3
-        /// Rows with words as typed come first, then those with other forms, spellings and synonyms, then with longer words, then
+        /// Rows with words as typed come first, then rows with other forms, spellings and synonyms, then with longer words, then
         /// with typing errors: see ``Hit/inexactness``.
         case exactness = 4
         /// bm25 of each column with its weight, changed by ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer
@@ -76,7 +76,7 @@ public struct FullTextSearch: Sendable {
     /// neighbor.
     ///
     /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
-    /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
+    /// another letter of the same script, is allowed only in words of 5 letters or more, must be the only error, and counts as two.
     public struct TypoTolerance: Hashable, Sendable {
         package var oneFrom: Int
         package var twoFrom: Int
@@ -97,14 +97,14 @@ public struct FullTextSearch: Sendable {
     public enum PrefixMatching: Hashable, Sendable {
         /// None.
         case none
-        /// The last one, unless a space follows it: the word that is being typed.
+        /// The last word, unless a space follows it: the word that is being typed.
         case lastWord
-        /// The last one; every other word too if the index does not have it or if too few rows have all words. It then counts as a
+        /// The last word; every other word too if the index does not have it or if too few rows have all words. It then counts as a
         /// typing error.
         case everyWord
     }
 
-    /// Words that are found in addition to a typed one.
+    /// Words that are found in addition to a typed word.
     public struct Synonym: Hashable, Sendable {
         package var typed: String
         package var found: [String]
@@ -213,7 +213,7 @@ public struct FullTextSearch: Sendable {
     /// The groups in which the rows found are counted, each facet under a name of your choice, such as
     /// `["tag": .elements("tags")]`: see ``Results/facets``. At most 16 facets. Default: none.
     public var facets: [String: Grouping] = [:]
-    /// True if all rows are counted, including those that lack too many words to be on a page, so that ``Results/total`` is the
+    /// True if all rows are counted, including rows that lack too many words to be on a page, so that ``Results/total`` is the
     /// same on each page. A search with ``facets`` always counts all rows. Default: no.
     public var countsAll = false
     /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
@@ -255,7 +255,7 @@ extension FullTextSearch {
         public let words: [Word]
         /// The number of rows found. With ``FullTextSearch/countsAll`` or facets, it counts the rows of all pages.
         public let total: Total
-        /// The number of these rows in each group, by the names in ``FullTextSearch/facets``.
+        /// The number of rows found in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [FacetCount]]
         /// True if too few rows have all words, in any form, so that the search also looked for rows that lack words: see
         /// ``FullTextSearch/dropTokensThreshold``. ``Hit/matchedWordCount`` is the number of words of a hit.
