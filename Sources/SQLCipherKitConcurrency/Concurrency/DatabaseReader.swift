@@ -16,10 +16,10 @@ public struct DatabaseReader: Sendable {
     /// Nil for the current state of a queue or a pool.
     private let snapshot: DatabaseSnapshot?
 
-    /// Reads a queue or a pool, in its current state at each read.
+    /// Creates a reader of a queue or a pool. Each read sees the current state.
     public init(_ database: DatabaseWriter) { (core, snapshot) = (database, nil) }
 
-    /// Reads a snapshot.
+    /// Creates a reader of a snapshot.
     public init(_ snapshot: DatabaseSnapshot) { (core, self.snapshot) = (snapshot.core, snapshot) }
 
     /// True while the database, or the snapshot, can be read.

@@ -90,7 +90,7 @@ extension DatabaseWriter {
 
 /// For systems that stop or kill a process that holds locks, such as an app in the background whose database is in an app group.
 extension DatabaseWriter {
-    /// Ends all transactions, and refuses new ones until ``resume()``.
+    /// Ends all transactions, and refuses new transactions until ``resume()``.
     ///
     /// Running calls are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
     /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Waiting and later calls throw the same

@@ -10,7 +10,7 @@ import Synchronization
 /// try await database.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// ```
 /// Use this type if your code works with either. Each call exists in two forms. In an `async` function the compiler chooses the
-/// asynchronous one: the task is suspended, no thread waits, and the closure runs in the same task, on a thread of this package,
+/// asynchronous form: the task is suspended, no thread waits, and the closure runs in the same task, on a thread of this package,
 /// with the task's local values, cancellation and priority. Elsewhere the call waits and runs on the calling thread.
 ///
 /// Calls are served in the order in which they are made. The number of waiting calls is not limited: a producer that outpaces the

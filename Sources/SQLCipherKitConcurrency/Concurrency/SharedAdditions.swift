@@ -14,7 +14,7 @@ public final class SharedHookToken: Sendable {
     public func remove() { action() }
 }
 
-/// Hooks of the connection that writes. They stay when that connection is replaced by another one, as by a change of key.
+/// Hooks of the connection that writes. They stay when that connection is replaced by another, as by a change of key.
 ///
 /// A hook is called on the thread that runs the call, and must not use the database: a call of the same queue or pool would wait
 /// for itself, and throws ``DatabaseError/Reason/misuse``. A hook takes effect with the next call that begins to run.
@@ -49,7 +49,7 @@ extension DatabaseWriter {
     /// - Parameters:
     ///   - showingValues: true to show bound values in the SQL of an event. Default: false, placeholders.
     ///   - body: receives each event.
-    /// - Returns: a token, which removes the hook when you ask it to.
+    /// - Returns: a token, whose ``SharedHookToken/remove()`` removes the hook.
     @discardableResult
     public func addTraceHook(showingValues: Bool = false, _ body: @escaping @Sendable (TraceEvent) -> Void) -> SharedHookToken {
         additions.add(body, to: showingValues ? \.tracesWithValues : \.traces)
@@ -58,7 +58,7 @@ extension DatabaseWriter {
 
 /// Functions, collations and tokenizers on all connections.
 extension DatabaseWriter {
-    /// Adds an extension to the SQL of all connections, including those opened later, or replaces the one with the same name.
+    /// Adds an extension to the SQL of all connections, including those opened later, or replaces the extension with the same name.
     ///
     /// ```swift
     /// try await pool.register(.function("half") { (x: Double) in x / 2 })

@@ -7,9 +7,9 @@ import SQLCipherKitCore
 ///     upload(changes.tables)
 /// }
 /// ```
-/// There is no element before the first commit. A loop reports the commits of all writes that are called after it began to wait for
-/// its first element. Commits between two iterations of a slow loop are merged into one element with all their changes, so that
-/// nothing piles up.
+/// There is no element before the first commit. A loop reports the commit of every write that is called after the loop began to
+/// wait for its first element. Commits between two iterations of a slow loop are merged into one element with all their changes, so
+/// that nothing piles up.
 ///
 /// The sequence ends when its task is cancelled. It throws when the database, or the connection that writes, is closed. Each loop
 /// is independent, and so is each copy of an iterator that has not begun; copies of an iterator that has begun share the elements.

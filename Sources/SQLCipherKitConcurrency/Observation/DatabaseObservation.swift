@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// An `AsyncSequence` of the results of a read: the current one, then a new one after each commit that may have changed it.
+/// An `AsyncSequence` of the results of a read: the current result, then a new result after each commit that may have changed it.
 ///
 /// ```swift
 /// let titles = pool.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title") }
@@ -8,14 +8,15 @@ import SQLCipherKitCore
 ///
 /// let hits = pool.observe { db in try db.fullText("note_fts").search(query, limit: 20) }
 /// ```
-/// The first element is the result at the time when the loop begins. Another one follows after each commit through the same queue
-/// or pool that touches a table and a column that the read used, whether directly or through a view, a trigger, a foreign key or a
-/// full-text table, and after each schema change. Tables and columns are recorded at each read (``Connection/recordingReads(_:)``),
-/// so that a read may use different ones each time. They may be in several attached databases.
+/// The first element is the result at the time when the loop begins. Another element follows after each commit through the same
+/// queue or pool that touches a table and a column that the read used, whether directly or through a view, a trigger, a foreign key
+/// or a full-text table, and after each schema change. Tables and columns are recorded at each read
+/// (``Connection/recordingReads(_:)``), so that a read may use different tables each time. They may be in several attached
+/// databases.
 ///
 /// Only committed changes count. A loop that is slower than the commits gets the newest result: intermediate results are skipped,
-/// but never the last one. Each element is read after the commit that caused it, and a commit that an element already reflects does
-/// not cause another one. The result may still be the same as before: `removingDuplicates()` skips such elements.
+/// but never the last. Each element is read after the commit that caused it, and a commit that an element already reflects does not
+/// cause another. The result may still be the same as before: `removingDuplicates()` skips such elements.
 ///
 /// On a pool the first element never waits for a write, because a reader reads it at once. A queue reads and writes on a single
 /// connection, so the first element waits for a running write.
@@ -55,7 +56,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     /// A commit causes one read, however many loops there are. A loop that begins while others run gets their newest element at
     /// once, without a read, unless a commit has touched it since. Each loop gets the elements in order, at its own pace. When the
     /// read throws, all loops throw that error; a loop that begins later reads again. Cancelling one loop does not affect the
-    /// others; when the last one ends, so does the observation. The read runs with the task-local values of one of the loops.
+    /// others; the observation ends with the last loop. The read runs with the task-local values of one of the loops.
     public func shared() -> DatabaseObservation {
         var result = self
         result.sharing = ObservationSharing()

@@ -20,15 +20,15 @@ import SQLCipherKitCore
 /// `Equatable`. Rows that are `Identifiable` keep their identity, so that a list can animate moves.
 ///
 /// The last request wins: `load`, a new ``searchText`` and ``loadMore()`` interrupt the read before them, and its result never
-/// arrives. Until there is a new value, the old one stays. When the object is released, the observation ends. The type imports
+/// arrives. Until there is a new value, the old value stays. When the object is released, the observation ends. The type imports
 /// `Observation` alone, and is not tied to SwiftUI.
 @MainActor @Observable
 public final class LiveQuery<Value: Sendable> {
-    /// The newest result; nil until the first one has been read. After an error it is the last one before it.
+    /// The newest result; nil until the first result has been read. After an error it is still the last result before the error.
     public private(set) var value: Value?
-    /// The error of the last read; nil after the next result. An error ends the observation, and `load()` begins another one.
+    /// The error of the last read; nil after the next result. An error ends the observation, and `load()` begins another.
     public private(set) var error: (any Error)?
-    /// True if a result has been asked for that has not arrived.
+    /// True while a requested result has not arrived.
     public private(set) var isLoading = false
 
     private var typed = ""
@@ -89,7 +89,7 @@ public final class LiveQuery<Value: Sendable> {
     public func load(_ start: ObservationStart = .later) { begin(start) }
 
     /// Shows the results of another observation from now on, for example after a filter has changed. The old value stays until the
-    /// first new one arrives.
+    /// first new value arrives.
     public func load(_ observation: DatabaseObservation<Value>) {
         (observe, pageSize, limit) = ({ _, _ in observation }, .max, .max)
         begin()
@@ -139,10 +139,10 @@ public final class LiveQuery<Value: Sendable> {
 }
 
 extension LiveQuery where Value: Collection {
-    /// True if there may be more rows than `value` has: it has as many as were asked for.
+    /// True if there may be more rows than `value` has: it has as many as were requested.
     public var hasMore: Bool { value.map { $0.count >= loadedLimit } ?? false }
 
-    /// Reads one page more, if there may be more rows and nothing is loading. Call it when the last row appears; calling it again
+    /// Reads another page, if there may be more rows and nothing is loading. Call it when the last row appears; calling it again
     /// does nothing until the page has arrived.
     public func loadMore() {
         guard hasMore, !isLoading else { return }
