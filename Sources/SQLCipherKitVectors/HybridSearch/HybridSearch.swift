@@ -20,9 +20,9 @@ public struct HybridSearch: Sendable {
         public let rowID: Int64
         /// The sum of both sides; higher is better. It can be compared only among the hits of one search.
         public let score: Double
-        /// The place of the row among those found by words, from 1 on; nil if it is not one of them.
+        /// The place of the row among the rows found by words, counted from 1; nil if the words do not find it.
         public let wordRank: Int?
-        /// The place of the row among those whose vectors are nearest, from 1 on; nil if it is not one of them.
+        /// The place of the row among the rows whose vectors are nearest, counted from 1; nil if it is not among them.
         public let vectorRank: Int?
         /// The hit of the search by words, with the snippet and the highlights; nil without ``wordRank``.
         public let wordHit: FullTextSearch.Hit?
@@ -34,11 +34,11 @@ public struct HybridSearch: Sendable {
 
     /// The result of a search.
     public struct Results: Sendable {
-        /// The hits, best first; those with equal scores by row id.
+        /// The hits, best first; hits with equal scores by row id.
         public let hits: [Hit]
         /// The number of rows that both sides found together.
         public let total: Int
-        /// The result of the search by words alone: how each word was understood, facets, and the number of rows.
+        /// The result of the search by words alone: the meaning of each word, facets, and the number of rows.
         public let words: FullTextSearch.Results
     }
 

@@ -29,8 +29,9 @@ extension SQLExtension {
     ///     JOIN note ON note.id = hit.id ORDER BY hit.distance
     ///     """)
     /// ```
-    /// The vector is written as for ``vectorDistance``. A condition of the statement is applied to the rows that were found: for
-    /// one that comes first there is ``VectorSearch/filter``. No schema can use the function, only SQL that the application runs.
+    /// The vector is written as for ``vectorDistance``. A condition of the statement is applied to the rows that were found: for a
+    /// condition that comes first there is ``VectorSearch/filter``. No schema can use the function, only SQL that the application
+    /// runs.
     public static var vectorNearest: SQLExtension { SQLExtension { connection in try NearestTable.install(connection) } }
 
     private static func distance(_ arguments: borrowing FunctionArguments) throws -> Double? {

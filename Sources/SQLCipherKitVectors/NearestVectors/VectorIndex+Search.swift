@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// Searching for the nearest vectors.
 extension VectorIndex {
-    /// Returns the rows whose vectors are nearest, the nearest first; of those that are equally near, the lowest row ids first.
+    /// Returns the rows whose vectors are nearest, the nearest first; of rows that are equally near, the lowest row ids first.
     /// ```swift
     /// let hits = try vectors.search(question, limit: 10)
     /// ```

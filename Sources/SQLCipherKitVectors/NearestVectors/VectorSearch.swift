@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// A search for the rows whose vectors are nearest to one.
+/// A search for the rows whose vectors are nearest to a given vector.
 ///
 /// ```swift
 /// var search = VectorSearch(question, limit: 20)
@@ -36,7 +36,7 @@ public struct VectorSearch: Sendable {
         public static func bits(oversampling: Int = 16) -> Coarse { Coarse(oversampling: oversampling) }
     }
 
-    /// The vector to which the nearest are found: as many numbers as the table has dimensions.
+    /// The vector to compare with: as many numbers as the table has dimensions.
     public var vector: [Float]
     /// The maximum number of hits, from 1 to 10,000. Default: 10.
     public var limit: Int

@@ -58,7 +58,7 @@ public struct VectorTable: Hashable, Sendable {
     /// - Parameters:
     ///   - name: the table's name. The names of its other tables begin with it.
     ///   - dimensions: the numbers of each vector, from 1 to 65,536.
-    ///   - element: how they are stored. Default: as four-byte numbers.
+    ///   - element: how the numbers are stored. Default: as four-byte numbers.
     ///   - metric: how distances are measured. Default: nil, by cosine, or by the bits that differ if the elements are bits.
     ///   - content: which rows the vectors belong to. Default: row ids that the application chooses.
     ///   - keepsBits: whether each vector is also stored as bits, for ``VectorSearch/coarse``. Default: no.
