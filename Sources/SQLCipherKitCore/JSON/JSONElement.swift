@@ -80,7 +80,9 @@ extension JSONExpression {
     /// - Parameters:
     ///   - path: where to look; if nothing is there, there are no elements.
     ///   - db: the connection that computes the document, which is usually a subquery or a bound value.
-    /// - Throws: ``DatabaseError``. If the document is not JSON, the cursor throws when it reads it.
+    /// - Throws: SQLite's error for a document that does not compile as SQL, ``DatabaseError/Reason/invalidArgument`` for a path
+    ///   with a NUL character in a key, or ``DatabaseError/Reason/closed``. If the document is not JSON, the cursor throws when it
+    ///   reads it.
     public func elements(at path: any JSONPathComponent..., in db: Connection) throws -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(each(JSONPath(list: path)))")
     }

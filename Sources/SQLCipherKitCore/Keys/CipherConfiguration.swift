@@ -176,7 +176,7 @@ extension CipherConfiguration {
 
 extension CipherConfiguration {
     /// 16 random bytes for the ``salt`` of a new database with a plaintext header, from the crypto provider.
-    /// - Throws: ``DatabaseError`` if the provider cannot supply random bytes.
+    /// - Throws: ``DatabaseError/Reason/noRandomBytes`` if the system refuses random bytes.
     public static func randomSalt() throws -> [UInt8] {
         var salt = [UInt8](repeating: 0, count: 16)
         let rc = sqlcipherkit_random(&salt, 16)

@@ -157,7 +157,7 @@ extension Connection.Settings {
     /// main database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
     /// between has committed some of them. To move rows from one file to another without such a risk, use `moveRows(of:to:where:)`
     /// of ``Schema``.
-    /// - Throws: ``DatabaseError`` if the settings cannot be read.
+    /// - Throws: ``DatabaseError/Reason/closed``, or SQLite's error if the settings cannot be read.
     public var isAtomicAcrossFiles: Bool {
         get throws {
             var files: [Schema] = []

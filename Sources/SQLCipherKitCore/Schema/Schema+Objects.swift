@@ -8,7 +8,8 @@ extension Schema {
     ///     print(table.name, table.columns.map(\.name), table.primaryKey)
     /// }
     /// ```
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is no longer attached, ``DatabaseError/Reason/closed``, or
+    ///   SQLite's error if the schema cannot be read.
     public func tables() throws -> [Table] {
         var tables: [Table] = []
         for name in try objects("m.name NOT LIKE 'sqlite^_%' ESCAPE '^'", order: "lower(m.name)") {
@@ -18,7 +19,7 @@ extension Schema {
     }
 
     /// The table, view or virtual table of a name; nil if there is none.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name with a NUL character, and the same errors as ``tables()``.
     public func table(_ name: String) throws -> Table? {
         guard let form = try form(of: name) else { return nil }
         let name = form.name
@@ -41,12 +42,13 @@ extension Schema {
     }
 
     /// Returns whether there is a table, view or virtual table of that name.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``table(_:)``.
     public func hasTable(_ name: String) throws -> Bool { try form(of: name) != nil }
 
     /// The columns of a table or view, including hidden and generated ones (<https://sqlite.org/pragma.html#pragma_table_xinfo>).
     /// Empty for a table that does not exist.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``table(_:)``, or SQLite's error for a view that does not compile, or a virtual table whose
+    ///   module is missing.
     public func columns(of table: String) throws -> [Column] {
         let rows: [(Int, String, String, Bool, String?, Int, Column.Kind)] = try rows("table_xinfo", table)
         return rows.map {
@@ -56,12 +58,12 @@ extension Schema {
     }
 
     /// The columns of a table's primary key, in the key's order; empty if it has none.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``columns(of:)``.
     public func primaryKey(of table: String) throws -> [String] { try columns(of: table).primaryKey.map(\.name) }
 
     /// The foreign keys of a table, in the order of their declaration (<https://sqlite.org/pragma.html#pragma_foreign_key_list>).
     /// Empty for a table that does not exist.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``table(_:)``.
     package func foreignKeys(of table: String) throws -> [SQLForeignKey] {
         var keys: [(id: Int, key: SQLForeignKey)] = []
         let handle = try connection.live()
@@ -82,7 +84,7 @@ extension Schema {
     }
 
     /// The indexes of a table, including those of its constraints.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``table(_:)``.
     package func indexes(of table: String) throws -> [Index] {
         try live()
         let list: [(String, Bool, Index.Origin, Bool)] = try connection.fetchAll(
@@ -103,7 +105,7 @@ extension Schema {
     }
 
     /// The triggers of a table or view, or with nil, the default, all triggers.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``table(_:)``.
     package func triggers(of table: String? = nil) throws -> [Trigger] {
         try live()
         let filter: SQL = if let table { "AND tbl_name = \(table) COLLATE NOCASE" } else { "" }

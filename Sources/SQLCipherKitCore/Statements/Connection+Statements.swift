@@ -25,7 +25,9 @@ extension Connection {
     /// try db.execute("INSERT INTO note(title, stars) VALUES (:title, :stars)", ["title": title, "stars": nil])
     /// ```
     /// For several statements, see ``SQLScript``.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: SQLite's error, with the SQL; ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters;
+    ///   ``DatabaseError/Reason/closed``; ``DatabaseError/Reason/misuse`` inside a hook; or ``DatabaseError/Reason/refusedSQL`` for
+    ///   SQL that could change a key or a file.
     @inlinable
     public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws {
         try withCached(sql, arguments) { statement, arguments in try statement.execute(arguments) }

@@ -13,7 +13,9 @@ extension Connection {
     ///   - table: the table's name.
     ///   - conflict: the behavior if a constraint is violated. Default: the statement fails.
     ///   - schema: the database. Default: nil, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, or any error that the record's own encoding throws.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique``; ``DatabaseError/Reason/schemaName`` if `schema` is no
+    ///   longer attached; ``DatabaseError/Reason/misuse`` for a type that encodes other keys each time, and inside a hook; or any
+    ///   error that the record's own encoding throws.
     public func insert<T: Encodable>(
         _ record: T, into table: String, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {
