@@ -7,7 +7,8 @@ extension Connection {
     /// try db.deleteAll(Note.filter { $0.stars == 0 })     // DELETE FROM "note" WHERE "note"."stars" = ?
     /// ```
     /// - Returns: the number of rows that were deleted.
-    /// - Throws: ``DatabaseError``, including ``DatabaseError/Reason/misuse`` for a query with groups.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a query with groups; the errors of `fetchAll` for a query that cannot be
+    ///   written as SQL; or SQLite's error, such as ``ResultCode/constraintForeignKey``. Nothing is deleted then.
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Int {
         let clauses = query.selection.clauses

@@ -117,7 +117,9 @@ extension Connection {
     /// let notes = try db.fetchAll(Note.filter { $0.stars > 3 })
     /// for (author, book) in try db.fetchAll(Author.leftJoin(Book.self)) { … }
     /// ```
-    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a property that is not a column, or a negative limit or offset;
+    ///   ``DatabaseError/Reason/misuse`` for a join without a foreign key, or another query that cannot be written as SQL; SQLite's
+    ///   error; or any error that the record's own decoding throws.
     public func fetchAll<Request: SQLRequest>(_ request: Request) throws -> [Request.Element] {
         var elements: [Request.Element] = []
         try run(request) { element in
@@ -128,7 +130,7 @@ extension Connection {
     }
 
     /// Returns the first row of a query, or nil if there is none.
-    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
+    /// - Throws: the same errors as `fetchAll`.
     public func fetchOne<Request: SQLRequest>(_ request: Request) throws -> Request.Element? {
         var first: Request.Element?
         try run(request, isFirst: true) { element in
@@ -142,7 +144,7 @@ extension Connection {
     /// ```swift
     /// let longest = try db.fetchOne(Book.all.select { $0.pages.max() })
     /// ```
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as `fetchAll`.
     @_documentation(visibility: private)
     public func fetchOne<Request: SQLRequest, Value: SQLValueConvertible>(
         _ request: Request
@@ -156,7 +158,8 @@ extension Connection {
     }
 
     /// Returns a cursor over the rows of a query.
-    /// - Throws: ``DatabaseError`` if the query cannot be compiled. Errors of later rows are thrown by the cursor.
+    /// - Throws: the errors of `fetchAll` for a query that cannot be written as SQL or compiled, and
+    ///   ``DatabaseError/Reason/misuse`` for a query with associations. Errors of later rows are thrown by the cursor.
     public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
         let selection = request.selection
         if selection.fetcher != nil { throw DatabaseError.includingCursor }
@@ -214,25 +217,25 @@ extension Connection {
     }
 
     /// Returns the number of a query's rows.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as `fetchAll`.
     public func count<Request: SQLRequest>(_ request: Request) throws -> Int {
         try PropertyName.explaining { try fetchOne(Int.self, try request.selection.sql(.count, self)) } ?? 0
     }
 
     /// Returns whether a query has any rows.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as `fetchAll`.
     public func exists<Request: SQLRequest>(_ request: Request) throws -> Bool {
         try PropertyName.explaining { try fetchOne(Bool.self, try request.selection.sql(.existence, self)) } ?? false
     }
 
     /// Returns the different values of a query.
-    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
+    /// - Throws: the same errors as `fetchAll`.
     public func fetchSet<Request: SQLRequest>(_ request: Request) throws -> Set<Request.Element> where Request.Element: Hashable {
         Set(try fetchAll(request))
     }
 
     /// Returns the different values that SQL finds.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: SQLite's error, ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch``.
     public func fetchSet<Value: SQLValueConvertible & Hashable>(
         _ type: Value.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> Set<Value> {
@@ -243,7 +246,8 @@ extension Connection {
     /// ```swift
     /// let isKnown = try db.exists("SELECT 1 FROM note WHERE title = \(title)")
     /// ```
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: SQLite's error for SQL that is not a SELECT, or that fails; ``DatabaseError/Reason/parameters`` for parameters
+    ///   without a value.
     public func exists(_ sql: SQL) throws -> Bool { try fetchOne(Bool.self, "SELECT EXISTS (\(sql))") ?? false }
 }
 

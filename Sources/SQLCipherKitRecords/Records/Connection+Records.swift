@@ -27,8 +27,10 @@ extension Connection {
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - schema: the database. Default: nil, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/writeIgnored`` among others, or any error that the record's own coding
-    ///   throws; in each case nothing is inserted.
+    /// - Throws: ``DatabaseError/Reason/writeIgnored`` if a trigger or a conflict rule of the table left out the row; SQLite's
+    ///   error, such as ``ResultCode/constraintUnique`` for a violated constraint; ``DatabaseError/Reason/invalidArgument`` if
+    ///   there is no such table, or for a value that cannot be stored; or any error that the record's own coding throws. In each
+    ///   case nothing is inserted.
     public func insert<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         try write(.insert(nil, returning: true), &record, schema) { throw DatabaseError.ignored(Record.self) }
     }
@@ -42,7 +44,9 @@ extension Connection {
     ///   - conflict: the behavior if a constraint is violated; nil to follow the table's definition.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: whether a row was inserted; false if a conflict was ignored.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is inserted.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
+    ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
+    ///   that the record's own coding throws. In each case nothing is inserted.
     @discardableResult
     public func insert<Record: SQLRecord>(
         _ record: inout Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
@@ -58,7 +62,9 @@ extension Connection {
 
     /// Inserts a record, with a choice for violated constraints, without reading anything back.
     /// - Returns: whether a row was inserted; false if a conflict was ignored.
-    /// - Throws: ``DatabaseError``, or any error that the record's own encoding throws; nothing is changed then.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
+    ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
+    ///   that the record's own coding throws. Nothing is changed then.
     @discardableResult
     public func insert<Record: SQLRecord>(
         _ record: Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
@@ -75,7 +81,9 @@ extension Connection {
     }
 
     /// Inserts either all records or none, and reads back the values that the database filled in.
-    /// - Throws: ``DatabaseError``, or any error that the records' own coding throws; in each case nothing is inserted.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
+    ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
+    ///   that a record's own coding throws. In each case nothing is inserted.
     /// - Returns: the number of inserted records, without those whose conflicts were ignored.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
@@ -97,7 +105,9 @@ extension Connection {
 
     /// Inserts either all records or none, without reading anything back.
     /// - Returns: the number of inserted records, without those whose conflicts were ignored.
-    /// - Throws: ``DatabaseError``, or any error that a record's own encoding throws; nothing is inserted then.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
+    ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
+    ///   that a record's own encoding throws. In each case nothing is inserted.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
@@ -129,7 +139,10 @@ extension Connection {
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - columns: the columns of the unique constraint that identifies the row. Default: empty, for the primary key.
     ///   - schema: the database. Default: nil, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is changed.
+    /// - Throws: ``DatabaseError/Reason/writeIgnored`` if a trigger or a conflict rule of the table left out the row;
+    ///   ``DatabaseError/Reason/misuse`` for a table without a primary key; SQLite's error, such as ``ResultCode/constraintUnique``
+    ///   for a violated constraint; ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot
+    ///   be stored; or any error that the record's own coding throws. In each case nothing is changed.
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, onConflict columns: [String] = [], in schema: Schema? = nil
     ) throws {
@@ -137,8 +150,7 @@ extension Connection {
     }
 
     /// Inserts a record, or updates the row that has its key, without reading anything back.
-    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/writeIgnored`` among others, or any error that the record's own encoding
-    ///   throws.
+    /// - Throws: the errors of `upsert(_:onConflict:in:)` for a variable.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
         if try write(.upsert(columns, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
     }
@@ -222,7 +234,8 @@ extension Connection {
 
     /// Deletes the row with the record's key.
     /// - Returns: whether a row was deleted; false if there was none, and if a trigger left out the deletion.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a table without a primary key; SQLite's error, such as
+    ///   ``ResultCode/constraintForeignKey`` while rows refer to the row; or any error that the record's own encoding throws.
     @discardableResult
     public func delete<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Bool {
         let statements = try statements(schema)
@@ -244,7 +257,8 @@ extension Connection {
     ///
     /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. Unlike it, `save` also works for views with `INSTEAD OF`
     /// triggers and for virtual tables, for which SQLite has no upsert.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
+    /// - Throws: the errors of `insert(_:in:)` and `update(_:in:)`, and ``DatabaseError/Reason/recordNotFound`` if a trigger has
+    ///   moved the row. Nothing is changed then.
     public func save<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         let statements = try statements(schema)
         var saved = record
@@ -266,7 +280,8 @@ extension Connection {
     ///   - properties: the properties of a unique constraint or index. Default: those of the primary key.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: the row in the database, with all that it has.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is inserted.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if the record has no value for one of the properties; and the errors of
+    ///   `insert(_:in:)`. Nothing is inserted then.
     public func findOrInsert<Record: SQLRecord>(
         _ record: Record, on properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
     ) throws -> Record {

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 extension Connection {
     /// Inserts records, as `insertAll` does.
     /// - Returns: the number of inserted records.
-    /// - Throws: ``DatabaseError``, or any error that the records' own encoding throws; then nothing is inserted.
+    /// - Throws: the errors of `insert(_:in:)` for one record; then nothing is inserted.
     @discardableResult
     public func insert<Record: SQLRecord>(_ records: [Record], in schema: Schema? = nil) throws -> Int {
         try insertAll(records, in: schema)
@@ -18,7 +18,7 @@ extension Connection {
 
     /// Deletes the rows with the records' keys. Records without a row are skipped.
     /// - Returns: the number of rows that were deleted.
-    /// - Throws: ``DatabaseError``; then nothing is deleted.
+    /// - Throws: the errors of `delete(_:in:)` for one record; then nothing is deleted.
     @discardableResult
     public func delete<Record: SQLRecord>(_ records: [Record], in schema: Schema? = nil) throws -> Int {
         try savepoint { db in try records.count { try db.delete($0, in: schema) } }

@@ -105,7 +105,9 @@ extension Connection {
     ///   - conflict: the unique constraint that identifies an existing row, and the change to that row.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: whether a row was inserted or updated.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
+    ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
+    ///   that the record's own coding throws. Nothing is changed then.
     @discardableResult
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, _ conflict: SQLUpsert<Record>, in schema: Schema? = nil
@@ -122,7 +124,7 @@ extension Connection {
 
     /// Inserts a record, or resolves the conflict with an existing row as `conflict` says.
     /// - Returns: whether a row was inserted or updated.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
+    /// - Throws: the errors of the form for a variable. Nothing is changed then.
     @discardableResult
     public func upsert<Record: SQLRecord>(
         _ record: Record, _ conflict: SQLUpsert<Record>, in schema: Schema? = nil

@@ -9,7 +9,9 @@ extension Schema {
     /// - Parameters:
     ///   - table: its description.
     ///   - ifNotExists: whether to leave an existing table or index of that name unchanged. Default: false, which throws.
-    /// - Throws: ``DatabaseError``, in which case nothing has been created.
+    /// - Throws: SQLite's error, for instance for a name in use; ``DatabaseError/Reason/invalidArgument`` for a description without
+    ///   columns or with two columns of one name, or for a default that SQL cannot hold; or ``DatabaseError/Reason/schemaName``.
+    ///   Nothing has been created then.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         try live()
         var table = table
@@ -18,14 +20,16 @@ extension Schema {
     }
 
     /// Creates an index on a table.
-    /// - Throws: ``DatabaseError``, such as ``ResultCode/constraintUnique`` for a unique index on rows that are not unique.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a unique index on rows that are not unique; or
+    ///   ``DatabaseError/Reason/schemaName``.
     public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws {
         try live()
         try connection.execute(index.sql(table: table, schema: name, ifNotExists: ifNotExists))
     }
 
     /// Renames a table and updates the references to it (<https://sqlite.org/lang_altertable.html>).
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: SQLite's error, for instance if there is no such table, the new name is in use, or a view or trigger no longer
+    ///   compiles; or ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func renameTable(_ table: String, to newName: String) throws {
         try alter(table, "RENAME TO \(identifier: newName)")
     }
@@ -35,7 +39,9 @@ extension Schema {
     /// ```swift
     /// try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
     /// ```
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: SQLite's error, for instance if there is no such table, or for a column that it refuses;
+    ///   ``DatabaseError/Reason/invalidArgument`` for a default that SQL cannot hold; or ``DatabaseError/Reason/schemaName``.
+    ///   Nothing has changed then.
     public func addColumn(_ column: SQLColumn, to table: String) throws {
         let isStrict = try form(of: table)?.isStrict ?? false
         try column.checkDateDefault(in: connection.profile, of: table, connection)
@@ -43,13 +49,14 @@ extension Schema {
     }
 
     /// Renames a column and updates the references to it.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: the same errors as ``renameTable(_:to:)``, also if there is no such column.
     public func renameColumn(_ column: String, to newName: String, of table: String) throws {
         try alter(table, "RENAME COLUMN \(identifier: column) TO \(identifier: newName)")
     }
 
     /// Drops a column. SQLite refuses to drop one that is used in a key, an index, a constraint, a trigger or a view.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: SQLite's error, for instance if there is no such column, or the column is in use; or
+    ///   ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func dropColumn(_ column: String, from table: String) throws {
         try alter(table, "DROP COLUMN \(identifier: column)")
     }
@@ -61,7 +68,8 @@ extension Schema {
 
     /// Rebuilds indexes (<https://sqlite.org/lang_reindex.html>).
     /// - Parameter name: an index, or a table for all its indexes. Default: nil, for all indexes of the database.
-    /// - Throws: ``DatabaseError``, in which case nothing has changed.
+    /// - Throws: SQLite's error, for instance for a name that is neither a table nor an index, ``ResultCode/constraintUnique`` for
+    ///   rows that are not unique, or a missing collation; or ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func reindex(_ name: String? = nil) throws {
         try rebuildIndexes(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
     }

@@ -53,7 +53,8 @@ extension Schema {
     ///   - path: the path of the value.
     ///   - type: the declared type, which gives the column its affinity (<https://sqlite.org/datatype3.html>); nil leaves the
     ///     values unchanged.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for the type `null`, or a path with a NUL character in a key; and the
+    ///   errors of ``addColumn(_:to:)``.
     public func addJSONColumn(
         _ name: String, to table: String, from column: String, at path: some JSONPathComponent, type: StorageClass? = nil
     ) throws {
