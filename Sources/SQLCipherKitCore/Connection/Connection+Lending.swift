@@ -20,7 +20,7 @@ extension Connection {
         package static let suspended: UInt = 4
     }
 
-    /// Whether the calling thread may use the connection.
+    /// True if the calling thread may use the connection.
     @inlinable
     @inline(__always)
     package var isUsable: Bool {
@@ -28,7 +28,7 @@ extension Connection {
         return (holder == 0 || holder == sqlcipherkit_thread()) && forks == sqlcipherkit_forks()
     }
 
-    /// Whether the connection was opened by the parent process, before a fork.
+    /// True if the connection was opened by the parent process, before a fork.
     package var isForked: Bool { forks != sqlcipherkit_forks() }
 
     /// Returns why the connection cannot be used.
@@ -47,17 +47,17 @@ extension Connection {
 
     // MARK: Lending
 
-    /// What a queue or a pool keeps for a connection that it lends.
+    /// The state that a queue or a pool keeps for a connection that it lends.
     package final class Loan {
-        /// What a pool forbids on each of its connections.
+        /// The calls that a pool forbids on each of its connections.
         @exclusivity(unchecked) package var pool = OneOfMany()
         /// The time by which the running call must have ended.
         @exclusivity(unchecked) var deadline: Deadline?
-        /// How to reset what the closure has set.
+        /// The closures that reset the settings that the closure has changed.
         @exclusivity(unchecked) var settings: [LoanSetting: (Connection) throws -> Void] = [:]
         /// The settings that SQL can change, as they were when the connection was lent. Nil before the first time.
         @exclusivity(unchecked) private(set) var settingsBefore: OpaquePointer?
-        /// Whether the closure has tried to close the connection.
+        /// True if the closure has tried to close the connection.
         @exclusivity(unchecked) var closeWasRefused = false
 
         /// Makes room for the settings, before the connection is lent for the first time.
@@ -99,7 +99,7 @@ extension Connection {
         holder.store(Holder.noThread, ordering: .relaxed)
     }
 
-    /// Whether the calling thread has the connection, even if its call was cancelled.
+    /// True if the calling thread has the connection, even if its call was cancelled.
     var isOwn: Bool { isUsable || !isForked && borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
 
     /// Throws if the closure has tried to close the lent connection.
@@ -109,7 +109,7 @@ extension Connection {
         }
     }
 
-    /// Whether the running statement must stop. SQLite asks regularly.
+    /// True if the running statement must stop. SQLite asks regularly.
     package var mustStop: Bool {
         switch holder.load(ordering: .relaxed) {
         case Holder.cancelled, Holder.late, Holder.suspended: return true
@@ -139,7 +139,7 @@ enum LoanSetting: Hashable {
 }
 
 extension Connection {
-    /// Whether the connection is lent to a closure on this thread.
+    /// True if the connection is lent to a closure on this thread.
     var isLent: Bool { borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
 
     /// Records how to reset a setting when the closure has ended, if the closure changes it for the first time.
@@ -177,7 +177,7 @@ extension Connection {
         static var aborted: Int { 1 << 24 }
     }
 
-    /// Whether SQLite or a rewrite is calling a closure that may not use the connection.
+    /// True if SQLite or a rewrite is calling a closure that may not use the connection.
     var isInCallback: Bool { refusals & Refusals.callbacks != 0 }
 
     /// Returns the handle, for a call that SQLite does not allow inside a hook.
@@ -235,8 +235,8 @@ extension DatabaseError {
     }
 }
 
-/// What pragmas can set, as it is now, to be put back without a statement: reading the schema, a handler or an authorizer could
-/// stop that.
+/// The present values of the settings that pragmas can change, to be put back without a statement: reading the schema, a handler or
+/// an authorizer could stop that.
 package final class KeptSettings {
     private let connection: Connection
     private let settings: OpaquePointer

@@ -38,7 +38,7 @@ public final class Connection {
     package var exclusiveUse: ExclusiveUse?
     /// The closures that run in a transaction.
     package var closures = TransactionClosures()
-    /// Whether a change hook waits for the commit of the running statement. Stored, because each statement reads it.
+    /// True if a change hook waits for the commit of the running statement. Stored, because each statement reads it.
     @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
     /// A handle that a callback has closed while SQLite is still using it on the stack.
     private var closingHandle: OpaquePointer?
@@ -48,7 +48,7 @@ public final class Connection {
     @usableFromInline package let holder = Atomic<UInt>(Holder.anyThread)
     /// The thread that the connection is lent to, even if its call was cancelled; 0 for none.
     let borrower = Atomic<UInt>(0)
-    /// What a queue or a pool keeps for the connection.
+    /// The state that a queue or a pool keeps for the connection.
     package let loan = Loan()
     /// Other objects of SQLite's that have to end before the connection.
     // Each call of a queue or a pool reads this, on the one thread that has the connection.
@@ -93,7 +93,7 @@ public final class Connection {
     /// True if the connection is open.
     public var isOpen: Bool { usableHandle != nil }
 
-    /// Whether there is a handle. Ignores the lease.
+    /// True if there is a handle. Ignores the lease.
     package var hasHandle: Bool { handle != nil }
 
     /// The handle, for calls that cannot throw.
@@ -184,7 +184,7 @@ public final class Connection {
         statement.next = nil
     }
 
-    /// Whether a ``RowCursor`` has not reached its end.
+    /// True if a ``RowCursor`` has not reached its end.
     package var hasOpenCursors: Bool {
         var statement = isUsable ? statements : nil
         while let current = statement {
@@ -204,7 +204,7 @@ public final class Connection {
         }
     }
 
-    /// What reads just now: statements that are not at their end, and blobs.
+    /// The objects that are reading: statements that are not at their end, and blobs.
     var openObjects: Set<ObjectIdentifier> {
         var open = Set(dependents.filter { $0.value.object?.endsWithLoan == true }.keys), statement = statements
         while let current = statement {

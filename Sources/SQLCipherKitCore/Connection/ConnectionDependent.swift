@@ -1,6 +1,6 @@
 /// An SQLite object, other than a statement, that has to end before its connection does. It keeps its connection alive.
 package protocol ConnectionDependent: AnyObject {
-    /// Whether it ends with the closure that the connection is lent to, because it holds a transaction open.
+    /// True if it ends with the closure that the connection is lent to, because it holds a transaction open.
     var endsWithLoan: Bool { get }
     /// Ends the object: from now on every call throws.
     func connectionCloses()

@@ -1,7 +1,6 @@
 /// The state that a room keeps for a connection. It is created when the room first asks for it, and dropped when the connection
 /// closes.
-///
-/// This is how a room stores state without a stored property on ``Connection``: it declares a class and asks for it with
+/// A room stores state without a stored property on ``Connection``: it declares a class and asks for it with
 /// ``Connection/state(_:)``.
 @usableFromInline
 package protocol ConnectionState: AnyObject {

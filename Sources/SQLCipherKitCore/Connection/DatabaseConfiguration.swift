@@ -101,10 +101,10 @@ public struct DatabaseConfiguration: Sendable {
     public var label: String?
     /// Additional settings of a ``DatabasePool``.
     public var pool = Pool()
-    /// Whether the file must already hold a database: a file of 0 bytes, which SQLite takes for a new database, is refused and left
+    /// True if the file must already hold a database: a file of 0 bytes, which SQLite takes for a new database, is refused and left
     /// as it is. For calls that open a file to read or rewrite it.
     package var needsContent = false
-    /// Whether opening stops before anything is read, for calls that look at pages and not at tables.
+    /// True if opening stops before anything is read, for calls that look at pages and not at tables.
     package var readsPagesOnly = false
     /// Runs before the header of a new file is written, for settings that must precede it.
     package var beforeHeader: (@Sendable (Connection) throws -> Void)?

@@ -2,8 +2,7 @@ import CSQLCipher
 import Foundation
 
 /// The database file as the operating system sees it.
-///
-/// It is never opened here: closing such a descriptor would drop the locks that this process's connections hold on the file
+/// The file is never opened here: closing such a descriptor would drop the locks that this process's connections hold on the file
 /// (<https://sqlite.org/howtocorrupt.html>, section 2.2). Its bytes are read through SQLite.
 package enum DatabaseFile {
     /// Checks what can be known before SQLite opens the file, and creates its parent folders if requested.
@@ -122,10 +121,10 @@ extension DatabaseFile {
         return path
     }
 
-    /// Whether two paths lead to the same database.
+    /// Returns whether two paths lead to the same database.
     package static func isSame(_ a: String, _ b: String) -> Bool { realPath(a).isSameText(as: realPath(b)) }
 
-    /// Whether there is a file of 0 bytes, which SQLite takes for a new database.
+    /// Returns whether there is a file of 0 bytes, which SQLite takes for a new database.
     package static func isEmpty(_ path: String) -> Bool {
         var info = stat()
         return stat(path, &info) == 0 && info.st_size == 0

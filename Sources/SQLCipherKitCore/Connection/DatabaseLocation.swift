@@ -11,7 +11,7 @@ public struct DatabaseLocation: Hashable, Sendable {
     }
 
     let place: Place
-    /// Whether the folder is the platform's standard one, which is created if it is missing.
+    /// True if the folder is the platform's standard one, which is created if it is missing.
     var isStandard = false
 
     /// A file, by its path. A leading `~` or `~/` means the home folder: `$HOME` on Linux. A relative path is made absolute here,

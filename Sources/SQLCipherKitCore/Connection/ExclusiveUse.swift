@@ -4,7 +4,7 @@
 /// into a file that is about to be replaced. So while it calls a closure of the caller, none of these connections can be used.
 package final class ExclusiveUse {
     private var members: [Connection] = []
-    /// Whether a closure has tried to close one of them.
+    /// True if a closure has tried to close one of them.
     var closeWasRefused = false
 
     /// Adds a connection until the operation has ended.

@@ -1,12 +1,12 @@
 import CSQLCipher
 
-/// What a single connection of a pool may not do, because the other connections would have to do it too.
+/// The actions that a single connection of a pool may not take, because the other connections would have to take them too.
 package struct OneOfMany {
-    /// Whether the connection is one of several that calls use in turn.
+    /// True if the connection is one of several that calls use in turn.
     fileprivate var isRestricted = false
-    /// Whether what is attached now is also attached to the others.
+    /// True if what is attached now is also attached to the others.
     var attachesForAll = false
-    /// Whether other connections are reading at the same time.
+    /// True if other connections are reading at the same time.
     package var isBesideReaders = false
 }
 

@@ -76,7 +76,7 @@ extension String {
         return folder.isEmpty ? "/" : String(decoding: folder, as: UTF8.self)
     }
 
-    /// What follows the path's last slash.
+    /// The part after the path's last slash.
     package var lastName: String {
         let start = utf8.lastIndex(of: UInt8(ascii: "/")).map { utf8.index(after: $0) } ?? utf8.startIndex
         return String(self[start...])

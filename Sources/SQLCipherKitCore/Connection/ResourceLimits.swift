@@ -31,7 +31,7 @@ public struct ResourceLimits: Hashable, Sendable {
     }
 }
 
-/// What a piece of work has used so far, on one thread.
+/// The resources that a piece of work has used so far, on one thread.
 package final class WorkMeter {
     private let limits: ResourceLimits
     private let end: Deadline?

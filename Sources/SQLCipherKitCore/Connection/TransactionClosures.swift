@@ -2,13 +2,13 @@ import CSQLCipher
 
 /// The closures on the stack that run in a transaction: those of `transaction`, `savepoint`, a migration, queues and pools.
 package struct TransactionClosures {
-    /// What a closure may do.
+    /// The rights of a closure.
     package enum Kind {
-        /// It may begin and end transactions.
+        /// The closure may begin and end transactions.
         case unrestricted
-        /// It must not begin or end a transaction, but has none: a read of a database in memory.
+        /// The closure must not begin or end a transaction, but has none: a read of a database in memory.
         case withoutControl
-        /// It relies on the open transaction.
+        /// The closure relies on the open transaction.
         case inTransaction
     }
 
@@ -16,11 +16,11 @@ package struct TransactionClosures {
     fileprivate var count = 0
     /// The number of closures that rely on an open transaction.
     fileprivate var relying = 0
-    /// Whether this package itself is beginning or ending one of the transactions.
+    /// True if this package itself is beginning or ending one of the transactions.
     fileprivate var isControlling = false
     /// The error for which SQLite has rolled the transaction back; kept until the outermost closure has ended.
     package var cause: DatabaseError?
-    /// Whether the error is not known yet: the statement may end with it, or without one.
+    /// True if the error is not known yet: the statement may end with it, or without one.
     fileprivate var isCauseOpen = false
 }
 
@@ -116,7 +116,7 @@ extension Connection {
         try execute(SQL(raw: sql))
     }
 
-    /// Whether SQL may begin or end a transaction now.
+    /// True if SQL may begin or end a transaction now.
     var allowsTransactionControl: Bool { closures.count == 0 || closures.isControlling }
 }
 

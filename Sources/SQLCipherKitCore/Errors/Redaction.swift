@@ -1,8 +1,7 @@
 import CSQLCipher
 
 /// Hides SQL text that could hold a key from errors, traces and logs.
-///
-/// This package never writes a key into SQL, but a user may type `PRAGMA key = '…'`, `ATTACH … KEY '…'` or a URI with `?key=…`,
+/// The package never writes a key into SQL, but a user may type `PRAGMA key = '…'`, `ATTACH … KEY '…'` or a URI with `?key=…`,
 /// perhaps misspelled or incomplete. Only SQLite's parser could tell where exactly the key is, so the whole text is hidden.
 struct KeyRedaction {
     /// The text shown instead of the hidden one.
@@ -25,7 +24,7 @@ struct KeyRedaction {
         self.words = words.union(Self.words(Self.folded(sql)))
     }
 
-    /// Whether a message repeats a word of the text. Hiding too much does no harm here.
+    /// Returns whether a message repeats a word of the text. Hiding too much does no harm here.
     func leaks(into message: String) -> Bool {
         let message = Self.folded(message)
         // The parser stops at a misspelled first word, which is no key, and repeats nothing else.
@@ -104,13 +103,14 @@ struct KeyRedaction {
 }
 
 extension StringProtocol {
-    /// Whether at most two letters must be inserted, deleted or replaced to get another word, and fewer than half of its letters.
+    /// Returns whether at most two letters must be inserted, deleted or replaced to get another word, and fewer than half of its
+    /// letters.
     package func isNearly(_ other: some StringProtocol) -> Bool {
         let changes = changes(to: other)
         return changes <= 2 && 2 * changes < other.count
     }
 
-    /// How many letters must be inserted, deleted or replaced to get another word (the Levenshtein distance).
+    /// Returns the number of letters that must be inserted, deleted or replaced to get another word (the Levenshtein distance).
     package func changes(to other: some StringProtocol) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)

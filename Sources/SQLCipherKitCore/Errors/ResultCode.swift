@@ -24,7 +24,7 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
     /// The code without its extension: the low eight bits.
     @inlinable public var primary: ResultCode { ResultCode(rawValue: rawValue & 0xff) }
 
-    /// Whether this is one of the 31 primary codes.
+    /// True if this is one of the 31 primary codes.
     @inlinable package var isPrimary: Bool { rawValue == rawValue & 0xff }
 
     /// A primary code matches its extended codes; an extended code matches only itself.

@@ -2,8 +2,7 @@ import CSQLCipher
 import Foundation
 
 /// The arguments of a function call from SQL.
-///
-/// They are valid only during the call; the compiler does not let you keep them.
+/// The arguments are valid only during the call; the compiler does not let you keep them.
 @frozen
 public struct FunctionArguments: ~Copyable {
     @usableFromInline let values: UnsafeMutablePointer<OpaquePointer?>?

@@ -74,7 +74,7 @@ struct PatternParser {
     private var position = 0
     private var nesting = 0
     private var ignoresCase: Bool
-    /// Whether `^` and `$` are at the ends of lines too, and whether `.` takes their ends.
+    /// True if `^` and `$` match at the ends of lines too; and true if `.` matches the ends of lines.
     private var isMultiline = false, takesNewlines = false
 
     init(_ pattern: String, _ ignoresCase: Bool) { (characters, self.ignoresCase) = (Array(pattern), ignoresCase) }

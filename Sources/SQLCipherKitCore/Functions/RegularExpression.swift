@@ -105,7 +105,7 @@ struct RegularExpression {
         init() {}
     }
 
-    /// Whether the expression matches the text.
+    /// Returns whether the expression matches the text.
     /// - Parameters:
     ///   - whole: whether all of the text has to match; else a part of it.
     ///   - step: is called with the number of steps since the last call, and throws to end the match.

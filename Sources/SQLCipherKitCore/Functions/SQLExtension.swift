@@ -188,7 +188,7 @@ extension SQLExtension {
 
 /// The state of one group of an aggregate, with its type erased.
 class AggregateState {
-    /// Whether a call has failed: then SQLite only asks to release the state.
+    /// True if a call has failed: then SQLite only asks to release the state.
     var hasFailed = false
 
     func step(_ arguments: borrowing FunctionArguments) throws {}

@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// How a statement converts stored values from one form into another: the second argument of a function that every connection has,
-/// `sqlcipherkit_form(value, ?)`. SQL cannot make this argument (<https://sqlite.org/bindptr.html>), so only queries that this
-/// package writes can call it.
+/// The conversion of stored values from one form into another in a statement: the second argument of a function that every
+/// connection has, `sqlcipherkit_form(value, ?)`. SQL cannot make this argument (<https://sqlite.org/bindptr.html>), so only
+/// queries that this package writes can call it.
 package final class StoredConversion: SQLValueConvertible {
     package static let function = "sqlcipherkit_form"
 

@@ -76,7 +76,7 @@ struct AccessPolicy {
             && sqlcipherkit_find_table(db, schema, table.text, nil).kind == SQLCIPHERKIT_NO_TABLE
     }
 
-    /// Whether rows may be ordered by a column.
+    /// Returns whether rows may be ordered by a column.
     private func allows(order column: SQLName, of table: SQLName) -> Bool {
         guard let tables, let columns = tables[table], let columns else { return true }
         return columns.contains(column)

@@ -18,15 +18,15 @@ package final class ChangeTracker {
     struct Mark {
         fileprivate var changes: [DatabaseTable: DatabaseChanges.Table] = [:]
         fileprivate var isUnknown = false
-        /// Whether the application has reported a change that SQLite does not see.
+        /// True if the application has reported a change that SQLite does not see.
         fileprivate var isNoticed = false
     }
 
     var hooks = HookList<ChangeHook>()
     private var open = Mark()
-    /// Whether SQLite is about to commit.
+    /// True if SQLite is about to commit.
     var isCommitting = false
-    /// Whether a statement that attaches or detaches a database was compiled but has not run yet.
+    /// True if a statement that attaches or detaches a database was compiled but has not run yet.
     var isAttaching = false
     private var databases: [SQLName]
     var hasNotices: Bool { open.isNoticed }

@@ -47,10 +47,10 @@ package final class ConnectionHooks {
     package var progressInterval = 10_000
     /// The number of frames in the write-ahead logs after the last commit.
     var logFrames = 0
-    /// Whether the progress handler checks whether the call of a queue or a pool must end.
+    /// True if the progress handler checks whether the call of a queue or a pool must end.
     package var stopsLentWork = false
     var gate = Gate.open
-    /// Whether something is put back: see ``Connection/restoring(_:)``.
+    /// True if something is put back: see ``Connection/restoring(_:)``.
     var isRestoring = false
     // These are here and not in the state of Observation, because SQLite's callbacks get a pointer to this object, for each row and
     // each column, and it outlives all of them.

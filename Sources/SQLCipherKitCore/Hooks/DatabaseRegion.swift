@@ -42,7 +42,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     package struct Columns: Hashable, Sendable {
         /// Their names; empty if only rows were counted.
         package var names: Set<SQLName> = []
-        /// Whether all columns count, whatever their names.
+        /// True if all columns count, whatever their names.
         package var isWhole = false
         /// Their indexes in the table, as bits. The last bit stands for all indexes from 63 on. All bits are set while the indexes
         /// are unknown.
@@ -58,7 +58,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     }
 
     package var columns: [DatabaseTable: Columns] = [:]
-    /// Whether any commit at all may change the results, as with `PRAGMA user_version`.
+    /// True if any commit at all may change the results, as with `PRAGMA user_version`.
     package internal(set) var isEverything = false
 
     init() {}
@@ -80,7 +80,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     /// region.
     public func columns(of table: DatabaseTable) -> Set<String>? { columns[table].map { Set($0.names.map(\.text)) } }
 
-    /// Whether the region has all columns of a table, as one made by hand without column names does.
+    /// Returns whether the region has all columns of a table, as a region made by hand without column names does.
     package func isWhole(_ table: DatabaseTable) -> Bool { isEverything || columns[table]?.isWhole == true }
 
     /// Returns the union of both regions.
@@ -132,7 +132,7 @@ extension DatabaseRegion {
         self.columns[table] = Columns(names: Set(columns.map { SQLName($0) }), bits: .max)
     }
 
-    /// This region with the columns' current indexes.
+    /// Returns the region with the columns' current indexes.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a view, which has no rows of its own that could change.
     package func resolved(on db: Connection) throws -> DatabaseRegion {
         let handle = try db.live()
@@ -144,7 +144,7 @@ extension DatabaseRegion {
         return resolved(handle)
     }
 
-    /// This region with the columns' current indexes. If a table or a column cannot be found, all columns count.
+    /// Returns the region with the columns' current indexes. If a table or a column cannot be found, all columns count.
     package func resolved(_ db: OpaquePointer) -> DatabaseRegion {
         var result = self
         for (table, columns) in columns where !columns.isWhole {

@@ -35,7 +35,7 @@ extension Connection {
         return (result, recorder.region, recorder.expiry)
     }
 
-    /// Whether reads are recorded.
+    /// True if reads are recorded.
     package var isRecordingReads: Bool { hooks?.recorder != nil }
 
     /// Records that what was just read is only valid for some time.

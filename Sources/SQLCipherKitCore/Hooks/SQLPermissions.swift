@@ -18,7 +18,8 @@ public struct SQLPermissions: Sendable {
     /// The columns of a table that may be read.
     public enum Columns: Hashable, Sendable {
         case all
-        /// These columns; the ASCII case of their names is ignored. A row id counts as the column that is its alias, or as `rowid`.
+        /// The named columns; the ASCII case of their names is ignored. A row id counts as the column that is its alias, or as
+        /// `rowid`.
         case columns(Set<String>)
     }
 

@@ -155,7 +155,7 @@ enum JSONB {
 }
 
 extension JSONB {
-    /// Whether a key contains the character U+0000, where SQLite ends a key that is not plain text.
+    /// Returns whether a key contains the character U+0000, where SQLite ends a key that is not plain text.
     @inline(never)
     private static func hasNull(_ base: UnsafeRawPointer, _ key: Element) -> Bool {
         let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(start: base, count: key.end)[key.start..<key.end])

@@ -50,9 +50,9 @@ final class JSONBEncodingContext {
     let limit: Int
     /// An error in a call that cannot throw, such as a request for a container. Every later call throws it.
     var failure: EncodingError?
-    /// Whether a date was written by the coder's options.
+    /// True if a date was written by the coder's options.
     var hasDates = false
-    /// Whether the call has returned.
+    /// True if the call has returned.
     var isOver = false
     let stack = StackLimit.ofThisThread()
 

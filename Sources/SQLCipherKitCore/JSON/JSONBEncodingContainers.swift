@@ -1,6 +1,5 @@
 /// The containers that a value writes its parts to. They only forward to its encoder.
-///
-/// One generic method implements the protocol's method for each integer type. It is equally fast only while it is inlined into all
+/// A generic method implements the protocol's method for each integer type. It is equally fast only while it is inlined into all
 /// of them. For 128 bits the standard library has its own methods, which would be preferred to a generic one.
 struct JSONBKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: JSONBValueEncoder

@@ -15,7 +15,7 @@ final class JSONBValueEncoder: Encoder {
     private(set) var offset = 0
     var count = 0
     var keys = JSONBWrittenKeys()
-    /// Whether members are sorted by their keys.
+    /// True if members are sorted by their keys.
     private var isSorted = false
 
     enum State { case empty, single, keyed, unkeyed, finished }

@@ -2,7 +2,7 @@
 enum JSONEscape {
     private static let backslash = UInt8(ascii: "\\")
 
-    /// Whether a byte must be escaped in a JSON string: a quote, a backslash or a control character.
+    /// Returns whether a byte must be escaped in a JSON string: a quote, a backslash or a control character.
     @inline(__always)
     static func needsEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == UInt8(ascii: "\"") || byte == backslash }
 

@@ -13,9 +13,9 @@
 public struct JSONExpression: Sendable {
     /// The expression's SQL.
     public let sql: SQL
-    /// How values that are put into the document are coded; nil for the options of each value's own type.
+    /// The options for values that are put into the document; nil for the options of each value's own type.
     var options: JSONCodingOptions?
-    /// Whether it is the result of a change, for which its keys were checked.
+    /// True if it is the result of a change, for which its keys were checked.
     var isChecked = false
 
     /// Creates a document from any SQL expression, such as `"note.meta"` or `"\(text)"`.
@@ -235,12 +235,12 @@ enum JSONKeys {
             }
             return false
         } catch {
-            // Whether it is JSON at all, SQLite says itself.
+            // SQLite itself reports a text that is not JSON.
             return (error as? JSONBError)?.problem == .nullInKey
         }
     }
 
-    /// Whether an escape that begins as that of U+0000 does is in the text. Most documents have none, and are not parsed.
+    /// Returns whether the text has an escape that begins like the escape of U+0000. Most documents have none, and are not parsed.
     private static func mayHaveNull(_ text: String) -> Bool {
         var isEscape = false
         for byte in text.utf8 {

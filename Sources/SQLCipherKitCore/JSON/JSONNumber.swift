@@ -5,7 +5,7 @@ struct JSONNumber {
     private(set) var isNegative = false
     private(set) var magnitude: UInt64 = 0
     private(set) var exponent = 0
-    /// Whether there are more digits than ``magnitude`` holds, so that it is truncated.
+    /// True if there are more digits than ``magnitude`` holds, so that it is truncated.
     private(set) var isCut = false
     /// The number of digits from the first one that is not zero to the last one that is not zero.
     private(set) var significantDigits = 0
@@ -48,9 +48,9 @@ struct JSONNumber {
 
     private struct Digits {
         var count = 0
-        /// How many of the digits are in the magnitude.
+        /// The number of digits that are in the magnitude.
         var taken = 0
-        /// How many digits are before the point.
+        /// The number of digits before the point; nil without a point.
         var point: Int?
         /// The index of the first significant digit.
         var first: Int?
@@ -174,7 +174,7 @@ struct JSONNumber {
         return value
     }
 
-    /// Whether two decimal numbers have the same significant digits, so that the first is the second and not rounded.
+    /// Returns whether two decimal numbers have the same significant digits, so that the first is the second and not rounded.
     private static func hasDigits(_ number: String.UTF8View, of text: UnsafeRawBufferPointer) -> Bool {
         func digits(_ text: some Sequence<UInt8>) -> ArraySlice<UInt8> {
             let mantissa = text.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
@@ -185,13 +185,14 @@ struct JSONNumber {
         return digits(number) == digits(text)
     }
 
-    /// Whether this is the number that SQLite writes for an infinity: 9e999, in any spelling.
+    /// True if this is the number that SQLite writes for an infinity: 9e999, in any spelling.
     var isSQLiteInfinity: Bool {
         guard let normalized else { return false }
         return normalized.magnitude == 9 && normalized.exponent == 999
     }
 
-    /// Whether this is the number that a `Double` is written as, with the same digits apart from leading and trailing zeros.
+    /// Returns whether this is the number that a `Double` is written as, with the same digits apart from leading and trailing
+    /// zeros.
     func isWritten(as value: Double) -> Bool {
         guard value.isFinite else { return false }
         var written = value.description

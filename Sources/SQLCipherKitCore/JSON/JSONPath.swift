@@ -53,7 +53,7 @@ public struct JSONPath: Hashable, Sendable {
     /// The whole document.
     public static let root = JSONPath(components: [])
 
-    /// Whether this is the whole document.
+    /// True if this is the whole document.
     package var isRoot: Bool { components.isEmpty }
 
     /// Returns the path with more components at its end.

@@ -310,7 +310,7 @@ public enum JSONType: String, Hashable, Sendable, CaseIterable, SQLValueConverti
 }
 
 extension Decimal {
-    /// Whether the number has no fraction.
+    /// True if the number has no fraction.
     var isWhole: Bool { isFinite && !description.contains(".") }
 }
 

@@ -213,11 +213,11 @@ extension CipherConfiguration {
         }
     }
 
-    /// Whether a file that begins with these bytes is a plaintext database. With a plaintext header this cannot be known, as an
-    /// encrypted file then begins with the same bytes.
+    /// Returns whether a file that begins with these bytes is a plaintext database. With a plaintext header this cannot be known,
+    /// as an encrypted file then begins with the same bytes.
     package func isPlaintext(_ header: [UInt8]?) -> Bool { plaintextHeaderSize == 0 && header == DatabaseFile.plaintextHeader }
 
-    /// Whether a file with these settings can also be read with `other`, given its salt.
+    /// Returns whether a file with these settings can also be read with `other`, given its salt.
     package func isSameFormat(as other: CipherConfiguration) -> Bool {
         var (own, other) = (self, other)
         (own.salt, own.usesMemorySecurity, other.salt, other.usesMemorySecurity) = (nil, false, nil, false)

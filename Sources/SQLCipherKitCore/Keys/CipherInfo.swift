@@ -6,7 +6,7 @@ public struct CipherInfo: Hashable, Sendable {
     public let version: String
     /// The cryptographic library, such as `libtomcrypt`.
     public let provider: String
-    /// That library's version.
+    /// The version of that library.
     package let providerVersion: String
     /// The cipher, `aes-256-cbc`.
     public let cipher: String

@@ -50,7 +50,7 @@ public struct DatabaseKey: Sendable {
     /// True if this means no encryption.
     public var isPlaintext: Bool { if case .plaintext = form { true } else { false } }
 
-    /// Whether the engine uses the key without deriving another one.
+    /// True if the engine uses the key without deriving another one.
     package var isRaw: Bool { if case .raw = form { true } else { false } }
 
     /// The settings to open a database with.

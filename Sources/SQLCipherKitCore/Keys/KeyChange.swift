@@ -173,7 +173,7 @@ private struct InPlaceKeyChange {
         return opens(with: old, restoringLog: true) == true ? .old : .unknown
     }
 
-    /// Whether the file opens with a key; nil if that could not be determined.
+    /// Returns whether the file opens with a key; nil if that could not be determined.
     private func opens(with key: DatabaseKey, restoringLog: Bool = false) -> Bool? {
         // An in-memory or temporary database cannot be opened a second time.
         guard let path else { return nil }
@@ -217,7 +217,7 @@ extension DatabaseFile {
 }
 
 extension DatabaseKey {
-    /// Whether this is the same raw key as `whole`, which includes its salt; this key may omit it.
+    /// Returns whether this is the same raw key as `whole`, which includes its salt; this key may omit it.
     fileprivate func isRaw(of whole: DatabaseKey) -> Bool {
         guard isRaw else { return false }
         return withUnsafeBytes { bytes in whole.withUnsafeBytes { $0.starts(with: bytes) } }

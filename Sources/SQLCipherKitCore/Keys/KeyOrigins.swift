@@ -39,7 +39,7 @@ extension Schema {
     /// Remembers that something holds the key, wherever that is kept: it would not hold a new one.
     package func noteKeyHolder() { connection.state(KeyOrigins.self)[name] = .holder }
 
-    /// Whether something holds the key.
+    /// True if something holds the key.
     package var hasKeyHolder: Bool { if case .holder? = keyOrigin { true } else { false } }
 
     /// Forgets the key's origin, as another database may use the name next.

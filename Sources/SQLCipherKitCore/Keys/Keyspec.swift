@@ -46,7 +46,7 @@ package struct Keyspec: ~Copyable {
 
     package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try bytes.withUnsafeBytes(body) }
 
-    /// Whether SQLCipher would read the bytes as `x'` hexadecimal digits `'`.
+    /// Returns whether SQLCipher would read the bytes as `x'` hexadecimal digits `'`.
     private static func looksRaw(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 5, bytes[0] | 0x20 == UInt8(ascii: "x"), bytes[1] == UInt8(ascii: "'"),
             bytes[bytes.count - 1] == UInt8(ascii: "'")

@@ -38,7 +38,7 @@ extension Schema {
         if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
     }
 
-    /// Whether the path now leads to a different file from the one that is open. False for a database without a file.
+    /// True if the path now leads to a different file from the one that is open. False for a database without a file.
     package var wasReplaced: Bool {
         get throws {
             var moved: Int32 = 0

@@ -72,14 +72,14 @@ extension SecureBytes {
         }
     }
 
-    /// Whether the bytes equal others, compared in a time that depends only on their number.
+    /// Returns whether the bytes equal others, compared in a time that depends only on their number.
     package borrowing func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         if count == 0 { return true }
         return withUnsafeBytes { bytes in sqlcipherkit_equal(bytes.baseAddress, other.baseAddress, bytes.count) == 1 }
     }
 
-    /// Whether both hold the same bytes, compared in a time that depends only on their number.
+    /// Returns whether both hold the same bytes, compared in a time that depends only on their number.
     package borrowing func isEqual(to other: borrowing SecureBytes) -> Bool {
         // The closure of `other` does not escape, so both are lent at once.
         other.withUnsafeBytes { bytes in isEqual(to: bytes) }

@@ -98,9 +98,9 @@ extension Connection {
             }
         }
         do { try detach() } catch {
-            // What outlives the closure keeps the database in use.
+            // An object that outlives the closure keeps the database in use.
             endObjects(except: before)
-            // What was there before and still reads another database keeps the transaction open.
+            // An object from before that still reads another database keeps the transaction open.
             if let handle { sqlcipherkit_leave_transaction(handle, name) }
             do { try detach() } catch { if case .success = result { throw error } }
         }

@@ -1,20 +1,20 @@
 import CSQLCipher
 
-/// What makes two rows of a table one row: the columns of its declared primary key, and how the table compares them. Whatever asks
-/// whether two rows are the same, in changesets, diffs, change logs and moves, asks this type.
+/// The identity of a table's rows: the columns of its declared primary key, and their comparison. Changesets, diffs, change logs
+/// and moves use this type to tell whether two rows are the same.
 ///
 /// Equal keys need not have equal bytes: `a` and `A` under NOCASE, `a` and `a ` under RTRIM, 1 and 1.0 in a column without a type.
 /// ``canonical(_:)`` returns the same bytes for both (<https://sqlite.org/datatype3.html#collating_sequences>).
 package struct RowKey {
     package struct Column {
         package let name: String
-        /// Its position among the columns that are not generated.
+        /// The column's position among the columns that are not generated.
         package let place: Int
         package let collation: String
         /// `text`, `number`, or `any`, for a column whose affinity changes no value.
         package let affinity: String
         package let isRowID: Bool
-        /// Whether the key compares the column by the column's own collation, as every condition on it does.
+        /// True if the key compares the column by the column's own collation, as every condition on it does.
         package let isOne: Bool
     }
 
@@ -24,7 +24,7 @@ package struct RowKey {
 
     package var places: [Int] { columns.map(\.place) }
 
-    /// Whether keys with other bytes can be equal.
+    /// True if keys with other bytes can be equal.
     package var hasSpellings: Bool {
         columns.contains { !$0.isRowID && ($0.affinity == "any" || !$0.collation.isSameName(as: "BINARY")) }
     }
@@ -103,7 +103,7 @@ package struct RowKey {
         }
     }
 
-    /// How the columns are compared, the same for all tables that agree about it.
+    /// The comparison of the columns, the same text for all tables that compare alike.
     package var description: [String] {
         columns.map { column in
             let name = String(decoding: Self.folded(column.name.utf8), as: UTF8.self)

@@ -65,7 +65,7 @@ extension Schema {
         AtomicFile.flushFolder(of: path)
     }
 
-    /// Whether the database has a write-ahead log.
+    /// True if the database has a write-ahead log.
     package var hasWAL: Bool { get throws { try journalModeName == "wal" } }
 
     package var journalModeName: String? {

@@ -246,7 +246,7 @@ package struct SchemaEntry {
     package let name: String
     /// The table that an index or a trigger belongs to; otherwise the same as the name.
     package let table: String
-    /// Whether it has no content of its own: virtual tables, views and triggers.
+    /// True if it has no content of its own: virtual tables, views and triggers.
     package let isVirtual: Bool
     /// Nil for an index that belongs to a constraint.
     package let sql: String?
@@ -304,6 +304,6 @@ extension Schema {
 }
 
 extension String {
-    /// Whether this is the name of a table that the engine keeps from SQL: a database's own record of who may open it.
+    /// True if this is the name of a table that the engine keeps from SQL: a database's own record of who may open it.
     package var isKeptFromSQL: Bool { sqlcipherkit_is_slot_mark(self) != 0 }
 }

@@ -54,7 +54,7 @@ extension Schema {
             if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
             return try pragma(name, as: type)
         }
-        // What the file holds is undone if it cannot be read again.
+        // A value that the file holds is undone if it cannot be read again.
         if Self.stored.contains(SQLName(name)) {
             return try connection.savepoint { _ in try set() }
         }
@@ -158,7 +158,7 @@ extension Schema {
     }
 }
 
-/// One column of a foreign key of a table, as `PRAGMA foreign_key_list` has it.
+/// A column of a foreign key of a table, as `PRAGMA foreign_key_list` has it.
 package typealias ForeignKeyColumn = (
     id: Int, sequence: Int, parent: String, from: String, to: String?, onUpdate: String, onDelete: String
 )

@@ -45,7 +45,7 @@ extension Schema {
         return ["rowid", "_rowid_", "oid"].first { !taken.contains(SQLName($0)) }
     }
 
-    /// Whether the database has a table, index, trigger or view of a name, including SQLite's own tables.
+    /// Returns whether the database has a table, index, trigger or view of a name, including SQLite's own tables.
     package func has(_ object: String) throws -> Bool {
         try live()
         return try connection.fetchOne(

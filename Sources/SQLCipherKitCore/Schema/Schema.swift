@@ -72,7 +72,7 @@ extension Schema {
         }
     }
 
-    /// Whether this is the same database of the same connection as another. Like SQLite, this ignores ASCII case in names.
+    /// Returns whether this is the same database of the same connection as another. Like SQLite, this ignores ASCII case in names.
     package func isSame(as other: Schema) -> Bool { connection === other.connection && sqlite3_stricmp(name, other.name) == 0 }
 
     package var isMain: Bool { sqlite3_stricmp(name, "main") == 0 }

@@ -28,7 +28,7 @@ package struct SchemaText {
     let kind: Kind
     /// The module of a virtual table.
     package var module: SQLName?
-    /// Whether the text may end in a comment, which would swallow text appended to it.
+    /// True if the text may end in a comment, which would swallow text appended to it.
     private(set) var endsInComment = false
 
     var isUnique = false

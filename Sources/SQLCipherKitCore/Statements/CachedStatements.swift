@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a connection keeps a statement for: its text, or what is asked of a type's values or of another subject.
+/// The key of a statement that a connection keeps: its text, or a question about a type's values or about another subject.
 package struct StatementKey: Hashable {
-    /// The type of what is kept, so that only that is found.
+    /// The type of the kept object, so that only an object of this type is found.
     fileprivate let kind: ObjectIdentifier
     fileprivate let subject: ObjectIdentifier?
     fileprivate let code: UInt64
@@ -163,7 +163,7 @@ package struct CachedStatements {
 extension StatementKey {
     fileprivate static func text(_ text: String) -> StatementKey { StatementKey(Statement.self, nil, text: text) }
 
-    /// Whether it is the key of a statement's text, without building that text.
+    /// Returns whether it is the key of a statement's text, without building that text.
     @inline(__always)
     fileprivate func isText(of sql: SQL) -> Bool { subject == nil && text.text.isText(of: sql) }
 }
@@ -185,7 +185,7 @@ extension String {
 }
 
 extension Connection {
-    /// What is kept for a question; nil if nothing is, or if its statement is in use.
+    /// Returns the object that is kept for a question; nil if there is none, or if its statement is in use.
     package func kept<Kept: AnyObject>(_ key: StatementKey, _ kind: Kept.Type = Kept.self) -> Kept? { cache.find(key, kind) }
 
     /// Keeps a statement for a question, with what is needed to run it.

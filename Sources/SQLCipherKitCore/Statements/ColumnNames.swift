@@ -15,7 +15,7 @@ package final class ColumnNames {
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
     /// The parts of the row that were asked for; see ``Row/scope(_:as:)``.
     var parts: [(name: String, names: ColumnNames)] = []
-    /// How the rows were read so far; see RowReading.
+    /// The ways in which the rows were read so far; see RowReading.
     var readings: [RowReading] = []
     /// The last of them, without reference counting.
     @usableFromInline @exclusivity(unchecked) var lastReading: Unmanaged<RowReading>?
@@ -33,7 +33,7 @@ package final class ColumnNames {
         }
         self.names = names
         self.range = range ?? 0..<(names.firstIndex { $0.hasPrefix(Self.partPrefix) } ?? count)
-        // One slot more than there are columns: `next` may point past the last one, or at the only slot of a row without columns.
+        // There is one slot more than columns: `next` may point past the last one, or at the only slot of a row without columns.
         literals = .allocate(capacity: count + 1)
         literals.initialize(repeating: nil, count: count + 1)
         next = .allocate(capacity: 1)
@@ -102,7 +102,7 @@ package final class ColumnNames {
 }
 
 extension ColumnNames {
-    /// What the name of the column before a part begins with.
+    /// The beginning of the name of the column before a part.
     package static let partPrefix = "sqlcipherkit_part_"
 
     /// The columns of a part; nil if there is none of this name.

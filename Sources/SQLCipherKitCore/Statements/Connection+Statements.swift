@@ -144,7 +144,7 @@ extension Connection {
         return nil
     }
 
-    /// Whether a statement of this connection is running, that is, has a current row.
+    /// True if a statement of this connection is running, that is, has a current row.
     package var hasRunningStatements: Bool {
         guard let handle = usableHandle else { return false }
         var statement = sqlite3_next_stmt(handle, nil)

@@ -32,7 +32,7 @@ package final class RawStatement {
         try connection.check(sqlite3_bind_value(handle, parameter, sqlite3_column_value(other.handle, column)))
     }
 
-    /// Whether both rows hold the same values, byte for byte.
+    /// Returns whether both rows hold the same values, byte for byte.
     package func equals(_ other: RawStatement) -> Bool {
         columns == other.columns && (0..<columns).allSatisfy { equals(other, column: $0) }
     }

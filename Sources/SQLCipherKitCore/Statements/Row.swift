@@ -30,7 +30,7 @@ public struct Row: ~Copyable {
     @usableFromInline
     package var names: ColumnNames { unretainedNames.takeUnretainedValue() }
 
-    /// Whether all columns that can be found by name are NULL.
+    /// True if all columns that can be found by name are NULL.
     @usableFromInline
     package var isAllNull: Bool { names.range.allSatisfy { sqlite3_column_type(handle, Int32($0)) == SQLITE_NULL } }
 

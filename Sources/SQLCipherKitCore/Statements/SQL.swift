@@ -65,7 +65,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     public struct StringInterpolation: StringInterpolationProtocol {
         @usableFromInline var text = ""
         @usableFromInline var values: StatementArguments
-        /// Whether a `?` is still to be appended to the text.
+        /// True if a `?` is still to be appended to the text.
         @usableFromInline var endsWithMark = false
 
         // The capacity still to be reserved: the first literal is not copied until something follows it.
@@ -186,7 +186,7 @@ extension SQL.StringInterpolation {
 }
 
 extension String.UTF8View {
-    /// Whether the text ends with the word `IN` and an opening parenthesis. SQLite takes a list in two pairs of them for one value.
+    /// True if the text ends with the word `IN` and an opening parenthesis. SQLite takes a list in two pairs of them for one value.
     fileprivate var endsWithOpenIn: Bool {
         func isBlank(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
         var rest = self[...]

@@ -196,7 +196,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal acts on the character instead of showing it: a control character, or one that changes the direction of
+    /// True if a terminal acts on the character instead of showing it: a control character, or one that changes the direction of
     /// text or ends a line.
     package var actsOnTerminal: Bool {
         switch value {

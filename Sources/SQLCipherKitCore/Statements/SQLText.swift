@@ -15,10 +15,10 @@ struct SQLText {
         }
     }
 
-    /// What follows a statement.
+    /// The kind of text after a statement.
     enum Rest { case nothing, comments, more }
 
-    /// Whether another statement follows, without compiling it, because some statements take effect when they are compiled.
+    /// The kind of text that follows, found without compiling it, because some statements take effect when they are compiled.
     var rest: Rest {
         bytes.withUnsafeBytes { bytes in
             var rest = Rest.nothing, index = position

@@ -57,8 +57,8 @@ package struct SQLTokens {
     /// A token's text.
     package func text(_ token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
 
-    /// What a string, a quoted name or a comment begins with that has no end; nil for any other token. After it, the text that
-    /// follows has the tokens that it has after the whole.
+    /// Returns the beginning of a string, a quoted name or a comment that has no end; nil for any other token. After this
+    /// beginning, the text that follows has the same tokens as after the whole text.
     package func opening(_ token: Token) -> ArraySlice<UInt8>? {
         guard token.kind == .unreadable, token.range.upperBound == count else { return nil }
         let text = bytes[token.range]
@@ -66,7 +66,7 @@ package struct SQLTokens {
         return text.prefix(2).firstIndex { "'\"`[".utf8.contains($0) }.map { text[...$0] }
     }
 
-    /// Whether a token is a keyword, ignoring case, and not a quoted name.
+    /// Returns whether a token is a keyword, ignoring case, and not a quoted name.
     package func isWord(_ token: Token?, _ keyword: StaticString) -> Bool {
         guard let token, token.kind == .word, token.range.count == keyword.utf8CodeUnitCount else { return false }
         return keyword.withUTF8Buffer { word in

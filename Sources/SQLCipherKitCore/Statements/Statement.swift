@@ -17,7 +17,7 @@ public final class Statement {
     @usableFromInline package unowned(unsafe) let connection: Connection
     // Statements held by a caller keep their connection alive; those in the connection's own cache must not.
     private let keepAlive: Connection?
-    /// How the statement is in use; see ``Use``. While a call is stepping through the rows, closing the connection leaves the
+    /// The present use of the statement; see ``Use``. While a call is stepping through the rows, closing the connection leaves the
     /// statement to that call.
     @usableFromInline @exclusivity(unchecked) package var uses = 0
     /// Not 0 if the statement begins or ends a transaction, which is not allowed everywhere.
@@ -35,7 +35,7 @@ public final class Statement {
     @usableFromInline @exclusivity(unchecked) var knownPreparations: Int32 = 0
     private let usableHandle: OpaquePointer
     private let forks: UInt32
-    /// Whether a RowCursor steps through the statement.
+    /// True if a RowCursor steps through the statement.
     let isCursor: Bool
 
     init(_ connection: Connection, handle: OpaquePointer, keepsConnection: Bool, isCursor: Bool = false) {
@@ -69,10 +69,10 @@ public final class Statement {
         if uses & Use.running == 0 { finalize(handle) } else { isBroken = true }
     }
 
-    /// Whether the statement is held by a caller rather than the connection's cache.
+    /// True if the statement is held by a caller rather than the connection's cache.
     var isHeld: Bool { keepAlive != nil }
 
-    /// Whether a caller has left it between its first row and its end.
+    /// True if a caller has left it between its first row and its end.
     var isReading: Bool { isHeld && handle.map { sqlite3_stmt_busy($0) != 0 } == true }
 
     /// Finalizes the handle, except in a child process, where the statement is the parent's: finalizing it would end the parent's

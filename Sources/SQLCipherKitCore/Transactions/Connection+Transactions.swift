@@ -27,13 +27,13 @@ public enum TransactionEnd<Value> {
         }
     }
 
-    /// How the transaction of a closure that has returned `value` ends. The value may itself be a ``TransactionEnd``: generic code
-    /// passes on whatever its own closure returns.
+    /// Creates the end of the transaction of a closure that has returned `value`. The value may itself be a ``TransactionEnd``:
+    /// generic code passes on whatever its own closure returns.
     package init(_ value: Value) { self = Self.undoes(value) ? .rollback(value) : .commit(value) }
 
-    /// Whether a closure that has returned `value` asks for a rollback.
+    /// Returns whether a closure that has returned `value` asks for a rollback.
     package static func undoes(_ value: Value) -> Bool {
-        // Whatever the closure's type says: an optional, or an existential of generic code, holds one too.
+        // Not by the closure's type: an optional, or an existential of generic code, may hold an end too.
         (value as? any TransactionEnding)?.isRollback == true
     }
 }
@@ -122,7 +122,7 @@ extension Connection {
             return try savepoint(nil, body)
         }
         try begin(kind ?? .immediate)
-        // Whatever happens, the connection is not left inside the transaction. After a commit there is nothing to roll back.
+        // In no case is the connection left inside the transaction. After a commit there is nothing to roll back.
         defer { abandon() }
         switch try inTransaction({ try body(self) }) {
         case .commit(let value):

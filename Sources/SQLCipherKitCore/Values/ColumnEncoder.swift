@@ -6,7 +6,7 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     package let codingPath: [any CodingKey]
     /// The type that is encoded, and those that it encodes in its own place; none for a column that a record writes by itself.
     private var types: [any Any.Type]
-    /// How dates are written where no type has its own form.
+    /// The form of dates where no type has its own form.
     private let dates: JSONDateStrategy
     private var single: (any SQLValueConvertible)?
     private var hasSingle = false
@@ -19,7 +19,7 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
         (self.codingPath, self.types, self.dates) = (codingPath, types, dates)
     }
 
-    /// Whether the value has dates in a form that a profile says.
+    /// True if the value has dates in a form that a profile says.
     var hasDates: Bool { json?.sink.context.hasDates ?? false }
 
     /// The value for the column; nil for NULL.
@@ -135,7 +135,7 @@ package struct DocumentWithDates: SQLValueConvertible, _HidesValues {
     /// - Throws: as ``ColumnEncoder/encode(_:_:_:hasDates:)``.
     package static func encode<T: Encodable>(_ value: T) throws -> (any SQLValueConvertible)? {
         var hasDates = false
-        // This form has every date.
+        // Every date can be written in this form.
         let first = try ColumnEncoder.encode(value, [], .deferredToDate) { hasDates = true }
         guard hasDates, let document = first as? SQLValue else { return first }
         return made(document, JSONDateStrategy.allCases.map { dates in

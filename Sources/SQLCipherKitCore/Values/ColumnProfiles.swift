@@ -60,22 +60,22 @@ package final class ColumnProfiles: @unchecked Sendable {
     }
 }
 
-/// How rows with some columns are read as one type of record, found out at the first row.
+/// The reading of rows with some columns as one type of record, determined at the first row.
 @usableFromInline
 package final class RowReading {
     @usableFromInline let type: ObjectIdentifier
-    /// Whether the record reads its columns in order. Otherwise it is decoded, and asks for them by name.
+    /// True if the record reads its columns in order. Otherwise it is decoded, and asks for them by name.
     @usableFromInline let isPositional: Bool
     /// The names of the record's columns, in its order; empty if it is decoded.
     package let properties: [String]
-    /// The number of these.
+    /// The number of the record's columns.
     @usableFromInline package let count: Int32
     /// The column of each; -1 if the row has none. Nil if they are the row's first columns, in order.
     @usableFromInline package let order: UnsafePointer<Int32>?
     /// The profiles of the row's columns, if some have their own.
     @usableFromInline package let own: UnsafePointer<UnsafePointer<ValueProfile>?>?
     private let profiles: ColumnProfiles?
-    /// How the keys of a decoded type become names.
+    /// The rule by which the keys of a decoded type become names.
     let naming: ColumnNaming
     /// The keys that differ from the names of their properties.
     private(set) lazy var coded = CodedNames.of(type)
@@ -105,7 +105,7 @@ package final class RowReading {
 }
 
 extension ColumnNames {
-    /// What was found out for the type that was read last, if it is this one.
+    /// Returns the reading for the type that was read last, if it is this type.
     @inlinable
     @inline(__always)
     package func known(_ type: ObjectIdentifier, isPositional: Bool) -> Unmanaged<RowReading>? {
@@ -115,7 +115,7 @@ extension ColumnNames {
         return lastReading
     }
 
-    /// How rows are read as a type of record, found out the first time. They are the types that one statement is read as: few.
+    /// Returns the reading of rows as a type of record, determined the first time. A statement is read as few types.
     /// - Parameter columns: the record's columns in its order; nil for a type that is decoded.
     package func learn(_ type: any Any.Type, _ columns: [String]?) -> Unmanaged<RowReading> {
         let id = ObjectIdentifier(type)

@@ -25,7 +25,7 @@ package final class EncodedStatement {
     }
 }
 
-/// How running a kept statement ended.
+/// The outcome of running a kept statement.
 package enum StatementRun {
     case done
     /// Nothing was run: the statement is for records that set other columns.

@@ -22,7 +22,7 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension String {
-    /// Whether the UTF-8 bytes are the same.
+    /// Returns whether the UTF-8 bytes are the same.
     @inline(__always)
     package func isSameText(as other: String) -> Bool {
         let count = utf8.count
@@ -36,7 +36,7 @@ extension String {
         }
     }
 
-    /// Whether the UTF-8 bytes begin with those of another text.
+    /// Returns whether the UTF-8 bytes begin with those of another text.
     package func hasTextPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 
     /// Lends the UTF-8 bytes in place: only a bridged Foundation string is copied.
@@ -49,7 +49,7 @@ extension String {
 }
 
 extension String? {
-    /// Whether both are nil, or their UTF-8 bytes are the same.
+    /// Returns whether both are nil, or their UTF-8 bytes are the same.
     package func isSameText(as other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
         return self.isSameText(as: other)

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// What was learned from decoding a statement's rows, and the row that is being decoded.
+/// The knowledge from decoding a statement's rows, and the row that is being decoded.
 @usableFromInline
 package final class RowDecodingState {
     /// Only valid while a row is decoded: later the names may be gone.
@@ -209,7 +209,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     @inline(__always)
     private func value<T: SQLValueConvertible>(_ key: Key) throws -> T { try column(key).read(as: T.self) }
 
-    // One method for all of them would look up the type of an optional for each value.
+    // A single method for all of them would look up the type of an optional for each value.
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) }
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key) }

@@ -6,7 +6,7 @@ import Foundation
 package final class RowEncodingState {
     struct Progress {
         var bound = 0
-        /// Whether the statement has no parameter for a key that was encoded.
+        /// True if the statement has no parameter for a key that was encoded.
         var hasOtherKeys = false
         let profile: ValueProfile
         /// The profile of each parameter, if columns have their own.
@@ -24,10 +24,10 @@ package final class RowEncodingState {
     private let naming: ColumnNaming
     private let coded: CodedNames
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
-    /// What writes the columns that the record encodes by itself, once it is encoded.
+    /// The closures that write the columns that the record encodes by itself, once it is encoded.
     @exclusivity(unchecked) var late: [() throws -> Void] = []
     package var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
-    /// Whether a collected document has dates in a form that the connection's profile says.
+    /// True if a collected document has dates in a form that the connection's profile says.
     @exclusivity(unchecked) var hasDates = false
 
     /// - Parameters:
@@ -71,7 +71,7 @@ package final class RowEncodingState {
         }
     }
 
-    /// How the dates inside a column's JSON are written.
+    /// The form of the dates inside a column's JSON.
     @inline(never)
     func dates(_ key: some CodingKey) -> JSONDateStrategy {
         if own.isEmpty { return progress.pointee.profile.jsonDates }
@@ -94,7 +94,7 @@ package final class RowEncodingState {
         }
     }
 
-    /// Whether the last record provided each parameter's value.
+    /// True if the last record provided each parameter's value.
     var isComplete: Bool { progress.pointee.bound == keys.count && !progress.pointee.hasOtherKeys }
 
     func begin(_ handle: OpaquePointer) {

@@ -20,12 +20,12 @@ package struct SQLName: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// Whether two names are the same to SQLite, which ignores ASCII case.
+    /// Returns whether two names are the same to SQLite, which ignores ASCII case.
     package func isSameName(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
     }
 
-    /// Whether a name begins with another one, ignoring ASCII case.
+    /// Returns whether a name begins with another one, ignoring ASCII case.
     package func hasNamePrefix(_ prefix: String) -> Bool {
         utf8.count >= prefix.utf8.count && zip(utf8, prefix.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
     }
@@ -40,7 +40,7 @@ extension String {
 }
 
 extension String? {
-    /// Whether both are nil, or both are the same name.
+    /// Returns whether both are nil, or both are the same name.
     package func isSameName(as other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
         return self.isSameName(as: other)

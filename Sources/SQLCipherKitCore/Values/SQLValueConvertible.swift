@@ -55,7 +55,7 @@ public protocol SQLValueConvertible: Sendable {
     /// The type without nil: that of an optional's value. Default: the type itself.
     associatedtype _Plain: SQLValueConvertible = Self
 
-    /// Whether values are whole JSON documents, which queries compare by their content. Default: false.
+    /// True if values are whole JSON documents, which queries compare by their content. Default: false.
     static var _isJSONDocument: Bool { get }
 }
 

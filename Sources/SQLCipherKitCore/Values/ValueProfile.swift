@@ -23,7 +23,7 @@ public struct ValueProfile: Hashable, Sendable {
     /// The form of a `Date` inside a column's JSON, such as a date in an array or in a nested type. Default:
     /// ``JSONDateStrategy/iso8601``. A type that is ``JSONCodingCustomizable`` has its own form.
     public var jsonDates: JSONDateStrategy
-    /// Whether values are inside JSON, so that their dates are as ``jsonDates`` of the connection's profile.
+    /// True if values are inside JSON, so that their dates are as ``jsonDates`` of the connection's profile.
     package var areInsideJSON = false
 
     /// Creates a profile.
