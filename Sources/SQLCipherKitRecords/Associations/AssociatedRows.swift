@@ -190,7 +190,7 @@ extension AssociatedRows {
         return key.isEmpty ? nil : key
     }
 
-    /// Whether the rows of one key can be found without reading all: without an index, each key would read the table again.
+    /// Returns whether the rows of one key can be found without reading all: without an index, each key would read the table again.
     private func isIndexed(_ db: Connection) throws -> Bool {
         let (table, columns) =
             switch path {
@@ -209,7 +209,7 @@ extension AssociatedRows {
         return false
     }
 
-    /// Whether a row of the target belongs to the key.
+    /// The condition that a row of the target belongs to the keys.
     private func condition(_ keys: AssociationKeys, _ db: Connection) throws -> SQLPredicate {
         switch path {
         case .direct(let link):

@@ -8,7 +8,7 @@ enum AssociationKey: Hashable {
     case text([UInt8])
     case blob([UInt8])
 
-    /// How the value is bound: values of one kind share an array.
+    /// The kind of binding: values of one kind share an array.
     var kind: Int {
         switch self {
         case .integer: 0

@@ -1,13 +1,13 @@
 import SQLCipherKitCore
 
-/// How the records of one table find the associated records of another.
+/// The path from the records of one table to the associated records of another.
 enum AssociationPath: Sendable {
     case direct(AssociationLink)
     /// Through the rows of a third table, which link the two.
     case through(SQLTable, AssociationLink, AssociationLink)
 }
 
-/// One step of a path, from the near table to the far one.
+/// A step of a path, from the near table to the far table.
 struct AssociationLink: Sendable {
     enum Direction { case farRefersToNear, nearRefersToFar, either }
 
@@ -33,7 +33,7 @@ struct AssociationLink: Sendable {
         return SQLClauses.equal(far.alias, pairs.map(\.far), Self.values(pairs, near: near.table, far: far.table, own))
     }
 
-    /// Whether rows of a third table that meet a condition link to the row of a table.
+    /// The condition that rows of a third table that meet a condition link to the row of a table.
     static func linked(
         _ pairs: [Pair], _ alias: String, _ target: SQLTable, through table: SQLTable, as link: String, where condition: SQL
     ) -> SQLPredicate {

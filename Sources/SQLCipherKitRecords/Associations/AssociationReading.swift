@@ -14,7 +14,7 @@ extension AssociationReading where Base == Row {
 }
 
 extension AssociationReading {
-    /// These rows, each paired with the value of another association.
+    /// Returns the rows, each paired with the value of another association.
     private func and<Record: SQLRecord, Target: SQLRecord, Value>(
         _ association: SQLAssociation<Record, Target, Value>
     ) -> AssociationReading<Base, (Row, Value)> {
@@ -38,8 +38,8 @@ extension AssociationReading {
 
     private static var start: AssociationReading<Base, Base> { .plain }
 
-    // One function for each number, because Swift 6.3 does not type-check the elements of a tuple that a parameter pack makes in
-    // the same expression.
+    // There is a function for each number, because Swift 6.3 does not type-check the elements of a tuple that a parameter pack
+    // makes in the same expression.
 
     static func one<Record: SQLRecord, A: SQLRecord, X>(_ a: SQLAssociation<Record, A, X>) -> Self where Row == (Base, X) {
         start.and(a)

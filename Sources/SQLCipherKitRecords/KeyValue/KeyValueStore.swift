@@ -25,9 +25,9 @@ public final class KeyValueStore {
     /// The database that contains the store.
     public let schema: Schema
     @usableFromInline let table: KeyValueTable
-    /// Whether the table was seen.
+    /// True if the table was seen.
     @usableFromInline var isThere = false
-    /// Whether the index for purging is known to exist.
+    /// True if the index for purging is known to exist.
     private var hasExpiryIndex = false
 
     /// Creates a store in a database of a connection, without reading or writing anything yet.
@@ -76,8 +76,8 @@ public final class KeyValueStore {
 
     // MARK: The table
 
-    /// Whether the table exists. Two stores with names that differ only in case would share a table in SQLite: the second one is
-    /// refused.
+    /// Returns whether the table exists. Two stores with names that differ only in case would share a table in SQLite: the second
+    /// one is refused.
     @usableFromInline
     func exists() throws -> Bool {
         let found = try connection.fetchOne(
@@ -119,8 +119,8 @@ public final class KeyValueStore {
         return try connection.cached(table.upsert)
     }
 
-    /// Whether an error occurred because the table is missing: the transaction that created it may have been rolled back, or the
-    /// table was dropped. If so, the next write creates it.
+    /// Returns whether an error occurred because the table is missing: the transaction that created it may have been rolled back,
+    /// or the table was dropped. If so, the next write creates it.
     @usableFromInline
     @inline(never)
     func isGone(_ error: any Error) -> Bool {
@@ -201,7 +201,7 @@ extension KeyValueStore {
         return result
     }
 
-    /// Whether there is a table. An observation reads again when the next entry expires.
+    /// Returns whether there is a table. An observation reads again when the next entry expires.
     private func beginIteration() throws -> Bool {
         guard try exists() else { return false }
         guard connection.isRecordingReads else { return true }

@@ -97,7 +97,7 @@ extension KeyValueTable {
     fileprivate func store(_ db: Connection) -> KeyValueStore { KeyValueStore(self, Schema(db, schemaName)) }
 }
 
-/// One key at a time, in a separate read or transaction, with the calls of a ``KeyValueStore``. Each has an asynchronous form,
+/// Calls for a single key, in a separate read or transaction, as in a ``KeyValueStore``. Each has an asynchronous form,
 /// which suspends the task instead of blocking a thread. For many keys, use `read` and `write`.
 extension SharedKeyValueStore {
     // MARK: Reading

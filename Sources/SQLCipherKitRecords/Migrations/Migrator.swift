@@ -21,12 +21,12 @@ import SQLCipherKitCore
 public struct Migrator: Sendable {
     /// The treatment of foreign keys while a migration runs.
     public enum ForeignKeys: Hashable, Sendable {
-        /// They are not enforced, but checked before the commit.
+        /// Foreign keys are not enforced, but checked before the commit.
         case checkedAtEnd
-        /// They are enforced with all their actions, if the connection enforces them, and checked before the commit.
+        /// Foreign keys are enforced with all their actions, if the connection enforces them, and checked before the commit.
         case enforced
-        /// They are neither enforced nor checked, since a check reads every row that has one. Violations that the migration causes
-        /// remain.
+        /// Foreign keys are neither enforced nor checked, since a check reads every row that has one. Violations that the migration
+        /// causes remain.
         case unchecked
     }
 
@@ -153,7 +153,7 @@ extension Migrator {
             }
             if isDone { finished.append(migration.name) }
             if isDone, let violations { report(violations) }
-            // What could fail after the last one would hide that it is done.
+            // A step that could fail after the last migration would hide that it is done.
             if isDone, end.isSameText(as: migration.name) { break }
         }
         return finished

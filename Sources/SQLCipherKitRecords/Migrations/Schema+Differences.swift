@@ -237,7 +237,7 @@ struct TableComparison {
     private struct Form: Equatable {
         let isUnique: Bool
         let terms: [[String]]
-        /// What follows the table's name, for an index with expressions or a condition.
+        /// The text after the table's name, for an index with expressions or a condition.
         let text: String?
 
         init(_ index: Schema.Index) {

@@ -251,7 +251,7 @@ extension Connection {
     public func exists(_ sql: SQL) throws -> Bool { try fetchOne(Bool.self, "SELECT EXISTS (\(sql))") ?? false }
 }
 
-/// What the calls for all queries do, compiled into the caller for queries of whole records.
+/// The calls for all queries, compiled into the caller for queries of whole records.
 extension Connection {
     /// Returns all rows of a query.
     /// - Throws: ``DatabaseError``, or any error that reading a row as the record throws.

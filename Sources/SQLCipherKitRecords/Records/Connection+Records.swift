@@ -388,7 +388,7 @@ extension RecordStatements {
         return try db.fetchOne(Record.self, id: db.lastInsertedRowID, in: schema)
     }
 
-    /// Whether a record has no number yet, although its property cannot be nil.
+    /// Returns whether a record has no number yet, although its property cannot be nil.
     fileprivate func isNew<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
         let table = table(Record.self)
         guard let key = try layout(Record.self, table, db).autoincrement else { return false }
@@ -396,7 +396,7 @@ extension RecordStatements {
         return try number?.sqlValue(in: db.profile) == .integer(0)
     }
 
-    /// Whether a record has columns that an update can change.
+    /// Returns whether a record has columns that an update can change.
     fileprivate func hasMoreThanKey<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
         let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)

@@ -36,7 +36,7 @@ final class PositionalStatement {
     }
 }
 
-/// How a connection stores the columns of one type of positional records.
+/// The forms in which a connection stores the columns of one type of positional records.
 final class PositionalLayout {
     let names: [String]
     let profile: ValueProfile

@@ -5,7 +5,7 @@ struct ProfiledValue: SQLValueConvertible, _HidesValues {
     let value: any SQLValueConvertible
     /// The profile; nil for the connection's.
     let profile: ValueProfile?
-    /// Whether it is a decimal whose order matters, which text does not preserve.
+    /// True if it is a decimal whose order matters, which text does not preserve.
     let isOrderedDecimal: Bool
 
     init(_ value: any SQLValueConvertible, _ profile: ValueProfile?, isOrderedDecimal: Bool = false) {

@@ -90,8 +90,8 @@ enum PropertyName {
         return name.utf8.contains { ".<[?!(".utf8.contains($0) } ? nil : name
     }
 
-    /// Whether a property is coded under its own name, as far as that can be known without coding: false if the type has coding
-    /// keys, not private, without a case of this name and text.
+    /// Returns whether a property is coded under its own name, as far as that can be known without coding: false if the type has
+    /// coding keys, not private, without a case of this name and text.
     private static func hasOwnKey(_ property: String, in type: any Any.Type) -> Bool {
         let id = ObjectIdentifier(type)
         let keys = codingKeys.withLock { $0[id] } ?? {

@@ -1,13 +1,13 @@
 import SQLCipherKitCore
 
-/// What changing positional records of a type has to know of them.
+/// The facts about a type of positional records that changing them needs.
 final class RecordChangePlan {
     let layout: PositionalLayout
     let table: SQLTable
     /// The places of the key's columns.
     let key: [Int]
     let isGenerated: [Bool]
-    /// Whether records can be compared without reading their values.
+    /// True if records can be compared without reading their values.
     let isComparable: Bool
 
     init(_ layout: PositionalLayout, _ table: SQLTable, _ known: RecordLayout) throws {

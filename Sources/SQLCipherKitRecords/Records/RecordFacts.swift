@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What is found out once for a type of records: what its name and its stored properties say.
+/// The facts about a type of records, determined once from its name and its stored properties.
 final class RecordFacts: Sendable {
     /// The name of the table, unless the type says another.
     let tableName: String
@@ -45,7 +45,7 @@ final class RecordFacts: Sendable {
 /// The columns of a record that is neither positional nor described, for queries: those that one has asked for so far.
 final class PlainColumns: Sendable {
     let names: RecordNames
-    /// Whether there is one for the row id.
+    /// True if there is a property for the row id.
     let hasRowID: Bool
     /// The statement that reads all records.
     let select: String

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 /// A statement that reads records of one type by their primary key.
 final class RecordFinder {
     let statement: Statement
-    /// How each column of the key is bound, where some have their own profile.
+    /// The profile by which each column of the key is bound, if some have their own.
     private let profiles: [ValueProfile]
     let keyCount: Int
     private let isFreeOfSchema: Bool

@@ -10,7 +10,7 @@ struct RecordLayout {
     }
     /// The primary key's columns, in the key's order.
     let key: [String]
-    /// Whether the table is a virtual one, which does not return the number of a new row.
+    /// True if the table is a virtual one, which does not return the number of a new row.
     let isVirtual: Bool
     /// The generated columns.
     let generated: Set<SQLName>
@@ -90,8 +90,8 @@ struct RecordLayout {
         }
     }
 
-    /// How a column's value is inserted. Nil is NULL, except in the key, as NULL identifies no row: there the database fills in the
-    /// default, just as it fills in a row id.
+    /// Returns the SQL that inserts a column's value. Nil is NULL, except in the key, as NULL identifies no row: there the database
+    /// fills in the default, just as it fills in a row id.
     func inserted(_ column: String) -> String {
         let name = SQLName(column)
         if let autoincrement, SQLName(autoincrement) == name { return "nullif(?, 0)" }

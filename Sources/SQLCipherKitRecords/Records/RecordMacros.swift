@@ -22,8 +22,7 @@ import SQLCipherKitCore
 /// It writes an extension with `tableName`, `recordColumns`, `table`, `init(columns:)` and `write(to:)`, as ``SQLPositionalRecord``
 /// asks for them: look at it with your editor's *Expand Macro*. Where a column has another name than its property, or a property
 /// is ignored, it also writes the `CodingKeys` that give `Codable` the same names, unless the struct has its own.
-///
-/// It is there with the package trait `Macros`:
+/// The macro requires the package trait `Macros`:
 /// `.package(url: "…", from: "1.0.0", traits: ["Macros", .defaults])`.
 /// - Parameters:
 ///   - table: the table's name, a literal. Default: ``SQLRecord/tableName``'s.

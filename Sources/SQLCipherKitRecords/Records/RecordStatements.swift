@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// What a connection knows of the tables of records, in one of its databases or in the first that has the table, and how it runs
+/// The tables of records that a connection knows, in one of its databases or in the first that has the table, and
 /// the statements that are kept for them.
 final class RecordStatements: ConnectionState {
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
@@ -32,7 +32,7 @@ final class RecordStatements: ConnectionState {
         return table
     }
 
-    /// What a statement is kept for.
+    /// Returns the key under which a statement is kept.
     @inline(__always)
     func key<Kept: AnyObject, Record>(
         _ kind: Kept.Type, _ type: Record.Type, _ code: UInt64 = 0, text: String = ""
@@ -97,7 +97,7 @@ final class RecordStatements: ConnectionState {
         origin = nil
     }
 
-    /// How often a statement is made again because the schema has changed meanwhile.
+    /// The number of times that a statement is made again because the schema has changed meanwhile.
     static let attempts = 10
 
     /// Makes a statement for what is known of the schema.
@@ -108,7 +108,7 @@ final class RecordStatements: ConnectionState {
         return made
     }
 
-    /// What is kept for a question, or what is made and kept for it.
+    /// Returns the object that is kept for a question, and makes and keeps it if there is none.
     func kept<Kept: AnyObject>(
         _ key: StatementKey, _ table: SQLTable, _ db: Connection, _ make: () throws -> (Statement, Kept)
     ) throws -> Kept {
@@ -145,13 +145,13 @@ final class RecordStatements: ConnectionState {
         )
     }
 
-    /// Whether rows are written to a virtual table and found by their numbers.
+    /// Returns whether rows are written to a virtual table and found by their numbers.
     func isOfVirtualTable<Record: SQLRecord>(_ type: Record.Type) -> Bool {
         guard let layout = layouts[ObjectIdentifier(type)] else { return false }
         return layout.isVirtual && layout.key == ["rowid"]
     }
 
-    /// How the columns of a positional record are stored.
+    /// Returns the forms in which the columns of a positional record are stored.
     func columns<Record: SQLRecord>(_ type: Record.Type, _ positions: RecordPositions, _ db: Connection) -> PositionalLayout {
         let id = ObjectIdentifier(type)
         if let known = columns[id] { return known }
@@ -160,7 +160,7 @@ final class RecordStatements: ConnectionState {
         return made
     }
 
-    /// What changing positional records has to know of them.
+    /// Returns the facts that changing positional records needs.
     /// - Parameter isChecked: whether the schema is looked at, if it matters.
     func plan<Record: SQLRecord>(
         _ type: Record.Type, _ positions: RecordPositions, _ db: Connection, isChecked: Bool

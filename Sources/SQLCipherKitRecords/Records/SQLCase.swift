@@ -10,7 +10,7 @@ import SQLCipherKitCore
 /// All values have the form of the first expression among them, or the connection's; see
 /// ``ColumnCodingCustomizable/columnProfiles``.
 public struct SQLCase<Value>: Sendable {
-    /// One of the values, which is not written until the form of all is known.
+    /// A value, which is not written until the form of all values is known.
     private enum Part: Sendable {
         case expression(SQLExpression<Value>)
         case value(@Sendable (ValueProfile?) -> SQL)

@@ -43,7 +43,7 @@ struct SQLClauses: Sendable {
     var limit: Int?
     var offset = 0
     var isDistinct = false
-    /// Whether only the first row is wanted.
+    /// True if only the first row is wanted.
     var isFirst = false
     /// The reason why the query cannot be run.
     var failure: (any Error)?
@@ -80,7 +80,7 @@ struct SQLClauses: Sendable {
         return copy
     }
 
-    /// Whether the query has at most a condition and an order.
+    /// True if the query has at most a condition and an order.
     var isPlain: Bool { !isDistinct && groups.isEmpty && having == nil && limit == nil && offset == 0 }
 
     /// The columns of all tables, with a separator between two tables.
@@ -133,7 +133,7 @@ struct SQLClauses: Sendable {
         return try tail(of: sql)
     }
 
-    /// What a statement of the query begins with.
+    /// The beginning of a statement of the query.
     var with: SQL { common.isEmpty ? "" : "WITH RECURSIVE \(list: common) " }
 
     /// Completes a statement that begins with `sql` by everything from WHERE on.

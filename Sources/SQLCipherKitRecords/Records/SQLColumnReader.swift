@@ -2,8 +2,7 @@ import CSQLCipher
 import SQLCipherKitCore
 
 /// Reads the columns of a row in order, to initialize an ``SQLPositionalRecord``.
-///
-/// It cannot be kept: it is only ever lent to an initializer.
+/// A reader cannot be kept: it is only ever lent to an initializer.
 @frozen
 public struct SQLColumnReader: ~Copyable {
     @usableFromInline let handle: OpaquePointer

@@ -10,11 +10,11 @@ public struct SQLColumnWriter: ~Copyable {
     /// The parameter of each column: 0 if the statement needs no value, less if it is for records that leave the column out.
     @usableFromInline let parameters: UnsafePointer<Int32>
     @usableFromInline let count: Int
-    /// How each column is stored, where some have their own profile.
+    /// The profile by which each column is stored, if some have their own.
     @usableFromInline let profiles: UnsafePointer<ValueProfile>?
     @usableFromInline let profile: ValueProfile
     @usableFromInline var index = 0
-    /// Whether the record sets or leaves out other columns than the statement is for.
+    /// True if the record sets or leaves out other columns than the statement is for.
     @usableFromInline var hasOtherColumns = false
     /// Where the values are collected, nil for a column that was left out; nil where they are bound.
     @usableFromInline let collected: UnsafeMutablePointer<[SQLValue?]>?
@@ -53,7 +53,7 @@ public struct SQLColumnWriter: ~Copyable {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error of its own encoding.
     @_disfavoredOverload
     public mutating func put<T: Encodable>(_ value: T) throws {
-        // What is not bound is not encoded.
+        // A value that is not bound is not encoded.
         if handle != nil, index < count, parameters[index] == 0 { return try put(SQLValue.null) }
         let profile = index < count ? profiles?[index] ?? profile : profile
         switch try ColumnEncoder.encode(value, [], profile.jsonDates) {

@@ -16,11 +16,11 @@ final class SQLCondition: Sendable {
         case paired(SQLPredicate, SQLPredicate)
     }
 
-    /// One side of a comparison.
+    /// A side of a comparison.
     struct Side: Sendable {
         let sql: SQL
         let canBeNull: Bool
-        /// Whether writing it twice costs nothing and cannot give two results.
+        /// True if writing the side twice costs nothing and cannot give two results.
         var isColumn = false
 
         /// No side, for the comparison with NULL.
@@ -58,7 +58,7 @@ extension SQLExpression where Value == Bool {
     private struct Written {
         let sql: SQL
         let precedence: SQLPrecedence
-        /// Whether it may be NULL for false.
+        /// True if the side may be NULL for false.
         var isLoose = false
 
         func operand(_ least: SQLPrecedence) -> SQL { precedence >= least ? sql : "(\(sql))" }
@@ -117,7 +117,7 @@ extension SQLExpression where Value == Bool {
         return Written(sql: sql, precedence: .comparison, isLoose: comparison.canBeNull && (a.canBeNull || b.canBeNull))
     }
 
-    /// What is true where the comparison is not.
+    /// Returns the condition that is true where the comparison is not.
     private static func opposite(_ a: SQLCondition.Side, _ comparison: SQLTerms.Comparison, _ b: SQLCondition.Side) -> Written {
         let canBeNull = a.canBeNull || b.canBeNull
         if let opposite = comparison.opposite(canBeNull: canBeNull) { return make(a, opposite, b) }
@@ -154,7 +154,7 @@ extension SQLExpression where Value == Bool {
     /// Compares a condition with a value: with false, the condition itself; with true, its negation.
     public static func != (a: Self, b: Bool) -> Self { a.isStored ? a.compared(.notEqual, b) : b ? !a : a }
 
-    /// Whether it is a column, on which there may be an index, and no comparison.
+    /// True if it is a column, on which there may be an index, and no comparison.
     private var isStored: Bool {
         switch fragment {
         case .column: true

@@ -62,7 +62,7 @@ private func infix<A: SQLValueConvertible, B, T>(_ a: A, _ name: String, _ b: SQ
     SQLExpression("\(a) \(raw: name) \(b)", .custom, isLoose: b.isLoose || isReal(T.self))
 }
 
-/// Whether a result may be no number, which is NULL in SQL: infinity less infinity.
+/// Returns whether a result may be no number, which is NULL in SQL: infinity less infinity.
 private func isReal(_ type: any Any.Type) -> Bool { type == Double.self || type == Float.self }
 
 /// A type for which `+` is defined: numbers and text.

@@ -1,9 +1,8 @@
 import SQLCipherKitCore
 
 /// The argument of an aggregate function, and the rows over which it is computed.
-///
-/// These follow an aggregate function such as ``SQLExpression/sum()-(_)``. After anything else they are an error when the query
-/// runs.
+/// The methods follow an aggregate function such as ``SQLExpression/sum()-(_)``. After anything else they are an error when the
+/// query runs.
 extension SQLExpression {
     /// Of those rows alone that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
     /// ```swift

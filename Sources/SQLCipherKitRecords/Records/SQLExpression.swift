@@ -20,7 +20,7 @@ public struct SQLExpression<Value>: Sendable {
     private let ownPrecedence: SQLPrecedence
     /// The profile in which its values are stored; nil for the connection's.
     let form: ValueProfile?
-    /// Whether it may be NULL although its type has no nil: your own SQL, and some conditions.
+    /// True if it may be NULL although its type has no nil: your own SQL, and some conditions.
     let isLoose: Bool
 
     /// The expression's SQL, with its values. That of a condition is never NULL.
@@ -56,7 +56,7 @@ public struct SQLExpression<Value>: Sendable {
         return (fragment.sql, ownPrecedence)
     }
 
-    /// How tightly it binds, unless it is a condition that is not written yet.
+    /// The precedence of the expression, unless it is a condition that is not written yet.
     var precedence: SQLPrecedence { ownPrecedence }
 
     /// The SQL, in parentheses if it would otherwise be parsed incorrectly next to an operator.
@@ -65,7 +65,7 @@ public struct SQLExpression<Value>: Sendable {
         return precedence >= least ? sql : "(\(sql))"
     }
 
-    /// Whether it can be NULL.
+    /// True if it can be NULL.
     var canBeNull: Bool {
         if isLoose { return true }
         // The most frequent types first: asking for a conformance takes longer.
@@ -85,7 +85,7 @@ public struct SQLExpression<Value>: Sendable {
     }
 }
 
-/// How tightly an expression binds, from the loosest to the tightest. A function over several rows is set apart from other atoms.
+/// The precedence of an expression, from the loosest to the tightest. A function over several rows is set apart from other atoms.
 enum SQLPrecedence: Int, Comparable, Sendable {
     case custom, or, and, comparison, atom, function
 
@@ -171,7 +171,7 @@ extension SQLExpression where Value: SQLValueConvertible {
         return SQLPredicate(.paired(text, !(ordered(.greaterOrEqual, lower) && ordered(.lessOrEqual, upper))))
     }
 
-    /// Whether it is equal to a value, or not.
+    /// The condition that the expression equals a value, or differs from it.
     func compared(_ comparison: SQLTerms.Comparison, _ value: Value) -> SQLPredicate {
         if value.isSQLNull { return comparison == .equal ? isNull : isNotNull }
         let canBeNull = canBeNull
@@ -225,7 +225,7 @@ extension SQLExpression {
         return SQLCondition.Side(sql: operand(.atom), canBeNull: canBeNull, isColumn: isColumn)
     }
 
-    /// Whether the expression is one of some values, of which none is NULL.
+    /// The condition that the expression equals one of some values, of which none is NULL.
     func among(_ values: [some SQLValueConvertible], _ form: ValueProfile?) -> SQLPredicate {
         let list: SQL = form.map { form in "\(values.map { ProfiledValue($0, form) })" } ?? "\(values)"
         // Nothing is in an empty list, not even NULL.
@@ -350,7 +350,7 @@ public protocol _SQLNullable {}
 extension Optional: _SQLNullable {}
 
 extension SQLValueConvertible {
-    /// Whether the value is nil or stored as NULL.
+    /// True if the value is nil or stored as NULL.
     var isSQLNull: Bool {
         // The most frequent types, whose values need not be made to know that they are not NULL.
         if Self.self == Int64.self || Self.self == Int.self || Self.self == String.self { return false }

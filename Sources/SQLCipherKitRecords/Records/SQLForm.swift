@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// How the values of a type are stored, as far as its declaration says.
+/// The form in which the values of a type are stored, as far as its declaration says.
 enum SQLForm {
     /// In the same way under each ``ValueProfile``.
     case fixed
@@ -48,7 +48,7 @@ enum SQLForm {
         return (type as? any SQLValueConvertible.Type).map { .profiled($0) } ?? raw
     }
 
-    /// Whether the form of a type's values may depend on a profile.
+    /// Returns whether the form of a type's values may depend on a profile.
     static func hasProfiles(_ type: any Any.Type) -> Bool {
         switch of(type) {
         case .fixed, .document: false
@@ -56,7 +56,7 @@ enum SQLForm {
         }
     }
 
-    /// Whether a type's values are stored in the same way by two profiles, nil being the connection's.
+    /// Returns whether a type's values are stored in the same way by two profiles, nil being the connection's.
     static func isSame(_ a: ValueProfile?, _ b: ValueProfile?, _ type: any Any.Type) -> Bool {
         if a == b { return true }
         switch of(type) {
@@ -137,7 +137,7 @@ enum SQLForm {
         return "\(ProfiledValue(Decimal?.none, form, isOrderedDecimal: true))"
     }
 
-    /// Whether it is decimals whose order matters.
+    /// Returns whether it is decimals whose order matters.
     static func isDecimal(_ type: any Any.Type) -> Bool { type == Decimal.self || type == Decimal?.self }
 }
 

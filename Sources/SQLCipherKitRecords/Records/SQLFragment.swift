@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What an expression consists of. Its SQL is only written if something asks for it: a query's statement is often found by less.
+/// The parts of an expression. Its SQL is only written if something asks for it: a query's statement is often found by less.
 enum SQLFragment: Sendable {
     case text(Text)
     /// A column of a record under its table's own name.
@@ -36,7 +36,7 @@ enum SQLFragment: Sendable {
 
 /// Up to four comparisons of a record's columns, all of which hold: the condition of most queries.
 final class SQLTerms: Sendable {
-    /// What a column is compared by. Numbered from 1, so that no term is 0.
+    /// The operator of a comparison. Numbered from 1, so that no term is 0.
     enum Comparison: UInt64 {
         case equal = 1, notEqual, `is`, isNot, less, lessOrEqual, greater, greaterOrEqual, isNull, isNotNull
 
@@ -58,7 +58,7 @@ final class SQLTerms: Sendable {
 
         var hasValue: Bool { self != .isNull && self != .isNotNull }
 
-        /// Whether it is NULL where a side is.
+        /// True if it is NULL where a side is.
         var canBeNull: Bool { hasValue && self != .is && self != .isNot }
 
         /// The comparison that is true where this one is not; nil for an order in which a side can be NULL.
@@ -87,7 +87,7 @@ final class SQLTerms: Sendable {
         (self.names, self.code, self.values) = (names, code, values)
     }
 
-    /// One comparison; nil for a column that has no room in the code.
+    /// Creates the terms of a single comparison; nil for a column that has no room in the code.
     /// - Parameter values: the value, if there is one.
     init?(_ column: RecordPositions.Column, _ comparison: Comparison, _ values: StatementArguments) {
         if column.index >= 1 << 12 { return nil }

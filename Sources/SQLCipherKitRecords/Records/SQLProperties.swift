@@ -26,7 +26,7 @@ struct AnyProperty: Hashable, Sendable {
 }
 
 extension SQLColumn {
-    /// Whether a type is a date, or wraps one.
+    /// Returns whether a type is a date, or wraps one.
     fileprivate static func holdsDates(_ type: any Any.Type) -> Bool {
         switch type {
         case let type as any SQLNullable.Type: holdsDates(type.wrapped)

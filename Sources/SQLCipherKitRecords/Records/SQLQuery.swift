@@ -10,7 +10,7 @@ public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
 
     // Two references, which cost little to copy: a query is copied often until it runs.
     private var content: SharedClauses
-    /// What was set as the selection, if that reads anything but whole records.
+    /// The selection that was set, if it reads anything but whole records.
     private var reading: Reading?
 
     init(_ clauses: SQLClauses) { content = SharedClauses(clauses) }

@@ -41,11 +41,11 @@ final class RecordNames: Sendable {
     }
 }
 
-/// What is known of a positional record's columns, made once for its type.
+/// The facts about a positional record's columns, made once for its type.
 final class RecordPositions: Sendable {
     final class Column: Sendable {
         let names: RecordNames
-        /// Its place among the record's columns.
+        /// The column's place among the record's columns.
         let index: Int
         private let keyPath: AnyKeyPath & Sendable
         private let offset: Int?

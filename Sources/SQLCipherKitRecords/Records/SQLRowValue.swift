@@ -133,7 +133,7 @@ private struct RowElements {
             (isLess, isLessOrEqual, isGreater) = (expression < value, expression <= value, expression > value)
         }
 
-        /// Whether the column comes before the value, or after it; nil if it never does.
+        /// The condition that the column comes before the value, or after it; nil if it never does.
         func comes(before: Bool) -> SQLPredicate? {
             if before { return isNil ? nil : canBeNull ? isLess || isNull : isLess }
             return isNil ? !isNull : isGreater
@@ -167,7 +167,7 @@ private struct RowElements {
             rest = if let comes, let equal { comes || equal } else { comes ?? equal }
         }
         guard let all = rest else { return SQLPredicate("0", .atom) }
-        // What an index on the first column can begin with.
+        // The condition with which an index on the first column can begin.
         guard isBefore, let first = list.first, list.count > 1, !first.canBeNull else { return all }
         return first.isLessOrEqual && all
     }

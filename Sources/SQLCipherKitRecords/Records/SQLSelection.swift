@@ -153,7 +153,7 @@ extension SQLSelection {
         return copy
     }
 
-    /// How a column of the result is stored; nil if that is not known.
+    /// Returns the form in which a column of the result is stored; nil if that is not known.
     private func form(ofColumn number: Int) -> SQLValueList.Form? {
         if let forms { return forms.indices.contains(number - 1) ? forms[number - 1] : nil }
         let table = clauses.sides[0].table

@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// The expressions that a statement returns, and how their values are read: each in the form in which its column stores it.
 struct SQLValueList: Sendable {
-    /// How one of them is stored.
+    /// The form in which a value of the list is stored.
     struct Form: Sendable {
         let type: any Any.Type
         let profile: ValueProfile?

@@ -22,7 +22,7 @@ struct StoredProperty {
 
     private init(_ name: String, _ type: any Any.Type) {
         func size<T>(_ type: T.Type) -> Int { MemoryLayout<T>.size }
-        // What a wrapper of this package's is coded under.
+        // The key under which a wrapper of this package is coded.
         let isWrapped = type is any DefaultedProperty.Type && name.hasTextPrefix("_")
         self.name = isWrapped ? String(name.dropFirst()) : name
         self.type = type

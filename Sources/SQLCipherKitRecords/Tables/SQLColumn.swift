@@ -28,12 +28,12 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// The column's name.
     package private(set) var name: String
-    /// Its declared type.
+    /// The declared type.
     package let type: DeclaredType
     let property: AnyProperty?
     /// The name of that property, if it is a stored one.
     let propertyName: String?
-    /// Whether it is the column of a property that is a date.
+    /// True if it is the column of a property that is a date.
     let holdsDates: Bool
     private(set) var isNotNull = false
     private(set) var isPrimaryKey = false
@@ -216,7 +216,7 @@ extension SQLColumn {
     /// Evaluates the default, and refuses one that does not compare with the form in which dates are stored.
     func checkDateDefault(in profile: ValueProfile, of table: String, _ db: Connection) throws {
         guard holdsDates, let sql = defaultExpression else { return }
-        // What cannot be evaluated is an error of the statement that creates the column.
+        // An expression that cannot be evaluated is an error of the statement that creates the column.
         guard let value = try? db.fetchOne(SQLValue.self, "SELECT \(sql)"), !value.isNull else { return }
         if value.compares(withDatesIn: profile) { return }
         let example = (try? Date().sqlValue(in: profile)).flatMap { try? $0.literal } ?? "a custom form"
@@ -239,7 +239,7 @@ extension SQLValue {
         }
     }
 
-    /// Whether a number is about the present day as another strategy counts, and not as its own does.
+    /// Returns whether a number is a date near the present by another strategy, and not by its own.
     private func isNow(otherThan date: Date) -> Bool {
         func isNear(_ date: Date) -> Bool { abs(date.timeIntervalSinceNow) < 20 * 366 * 86400 }
         if isNear(date) { return false }

@@ -54,7 +54,7 @@ public struct SQLIndex: Sendable {
     package var name: String
     /// The terms that it sorts by.
     package var terms: [Term]
-    /// Whether the index is unique, so that no two rows may have equal terms.
+    /// True if the index is unique, so that no two rows may have equal terms.
     package var isUnique: Bool
     /// The condition for rows to be in the index, without bound values; nil for all rows (<https://sqlite.org/partialindex.html>).
     package var condition: SQL?

@@ -70,7 +70,7 @@ public struct SQLTable: Sendable {
     var positions: RecordPositions?
     /// The columns of the record of a table that is not described.
     var plain: PlainColumns?
-    /// Whether that record has a property for the row id.
+    /// True if the table's record has a property for the row id.
     var readsRowID: Bool { plain?.hasRowID ?? false }
 
     /// The names of a record's columns, as far as they are known without reading the database.
@@ -139,7 +139,7 @@ public struct SQLTable: Sendable {
         return PropertyName.of(keyPath)
     }
 
-    /// How a column stores the property of the table's record; nil for one that it has no property for.
+    /// Returns the form in which a column stores the property of the table's record; nil for a column without a property.
     func form(of column: String) -> SQLValueList.Form? {
         guard let record else { return nil }
         var found: (name: String, type: any Any.Type)?

@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// One call of `rebuildTable`, inside a transaction.
+/// A call of `rebuildTable`, inside a transaction.
 ///
 /// The rows are kept in a table without column types while the new table replaces the old one. No table is renamed, so the
 /// definition stays as written and may name its own table, and SQLite does not rewrite anything that refers to it.
@@ -132,7 +132,7 @@ struct TableRebuild {
             """)
     }
 
-    /// Whether one of the columns is the row id of the new table (<https://sqlite.org/lang_createtable.html#rowid>).
+    /// Returns whether one of the columns is the row id of the new table (<https://sqlite.org/lang_createtable.html#rowid>).
     private func hasRowIDAlias(_ targets: [String]) throws -> Bool {
         let key = try schema.columns(of: table).primaryKey
         guard key.count == 1, let column = key.first, column.type.isSameName(as: "INTEGER") else { return false }
@@ -194,7 +194,7 @@ extension Schema {
 }
 
 extension String {
-    /// Whether a table's text has the keyword; SQLite does not report this in any other way.
+    /// True if a table's text has the keyword; SQLite does not report this in any other way.
     var isAutoincrement: Bool {
         var tokens = SQLTokens(self)
         while let token = tokens.next() {
