@@ -116,7 +116,8 @@ extension DatabaseConverter {
         func isOfVersion(_ settings: CipherConfiguration, _ cipher: CipherConfiguration) -> Bool {
             settings.usesHMAC == cipher.usesHMAC && (!cipher.usesHMAC || settings.hmacAlgorithm == cipher.hmacAlgorithm)
         }
-        // What fits a version may fit other combinations too: with a raw key, pages without authentication need no derivation.
+        // Settings that fit a version may fit other combinations too: with a raw key, pages without authentication need no
+        // derivation.
         for (_, cipher) in versions { if let found = try identity(cipher, { isOfVersion($0, cipher) }) { return found } }
         for cipher in versionsOnly ? versions.map(\.1) : derivations(key.cipher) {
             if let found = try identity(cipher, { !versionsOnly || !$0.usesHMAC }) { return found }
@@ -191,8 +192,8 @@ extension DatabaseConverter {
         return first
     }
 
-    /// Whether what follows the header is plaintext: 20 bytes that SQLite leaves zero, the kind of the schema's first page, and the
-    /// schema, if each page reserves room as encryption does (<https://sqlite.org/fileformat2.html#the_database_header>).
+    /// Returns whether what follows the header is plaintext: 20 bytes that SQLite leaves zero, the kind of the schema's first page,
+    /// and the schema, if each page reserves room as encryption does (<https://sqlite.org/fileformat2.html#the_database_header>).
     private static func isPlaintext(_ first: [UInt8], _ path: String, _ meter: WorkMeter) throws -> Bool {
         guard first[72..<92].allSatisfy({ $0 == 0 }), [5, 13].contains(first[100]) else { return false }
         if first[20] < 16 { return true }
@@ -219,7 +220,7 @@ extension DatabaseConverter {
         }?.0
     }
 
-    /// Whether the first page is that of a database with this key.
+    /// Returns whether the first page is that of a database with this key.
     private static func fits(_ path: String, _ key: DatabaseKey) throws -> Bool {
         let pages: PageReader
         do { pages = try PageReader(immutable(path), key: key, access: .readOnly) } catch let error as DatabaseError

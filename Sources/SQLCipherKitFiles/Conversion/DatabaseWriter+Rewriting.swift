@@ -102,8 +102,8 @@ extension DatabaseWriter {
     }
 }
 
-/// What both forms of a call do with the writer, once they have it. The handler also ends work that must not be interrupted at an
-/// arbitrary point.
+/// The work that both forms of a call do with the writer, once they have it. The handler also ends work that must not be
+/// interrupted at an arbitrary point.
 typealias RewriteStep<R> = @Sendable (ConnectionSlot, CallLimits, @escaping DatabaseProgress.Handler) throws -> R
 
 extension DatabaseWriter {

@@ -1,8 +1,8 @@
 import Foundation
 import SQLCipherKitCore
 
-/// What is known of a database's file and is not in it: in a file beside it, by the number of the file that it is about, as another
-/// file under the database's name has another content.
+/// Notes about a database's file that are not in it: in a file beside it, by the number of the file that a note is about, as
+/// another file under the database's name has another content.
 package struct FileNotes {
     private static let magic = Array("SQLCipherKit notes 1".utf8), infix = "-replicated-"
 
@@ -21,7 +21,7 @@ package struct FileNotes {
 
     private static func number(of file: String) -> UInt64? { DatabaseFile.identity(of: file)?.last }
 
-    /// What is written of the file under the database's name. If that is missing, it is what was written of it.
+    /// Returns the note for the file at the database's path; without such a file, the newest note.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
     package func read() throws -> [UInt8]? {
         let all = try entries()
@@ -40,7 +40,7 @@ package struct FileNotes {
         return all
     }
 
-    /// What a damaged file means.
+    /// The error for a damaged file.
     package var damage: DatabaseError {
         DatabaseFile.cannotOpen(
             path, "it is damaged. It says what the database holds of its replica: without it, a history of its own begins")
@@ -69,7 +69,7 @@ package struct FileNotes {
 
     // MARK: Another file
 
-    /// What is written before another file gets the database's name, and what was there before.
+    /// The notes that are written before another file gets the database's name, and the former notes.
     package struct Change {
         fileprivate let notes: FileNotes
         private let former: [UInt8]?

@@ -66,7 +66,7 @@ struct PageCopy {
         sqlite3_backup_finish(backup)
     }
 
-    /// Whether the copy is complete despite an error: each copy increments the target's schema version.
+    /// Returns whether the copy is complete despite an error: each copy increments the target's schema version.
     private func isComplete(after version: Int, _ error: any Error) throws -> Bool {
         do { return try target.schemaVersion == version &+ 1 } catch let second {
             // A new file is discarded in any case.

@@ -2,7 +2,8 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-/// What a database's first page and its schema hold, kept in a file beside it. It is a small database with the same encryption.
+/// The content of a database's first page and its schema, kept in a file beside it. The copy is a small database with the same
+/// encryption.
 struct RecoveryCopy {
     static let suffix = "-recovery"
 

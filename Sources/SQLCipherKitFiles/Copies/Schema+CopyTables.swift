@@ -83,7 +83,7 @@ extension Schema {
     }
 }
 
-/// One call of `copyTables`.
+/// A call of `copyTables`.
 private struct TableCopyRun {
     let source: Schema, target: Schema
     let options: Schema.CopyOptions

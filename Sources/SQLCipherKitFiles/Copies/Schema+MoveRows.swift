@@ -269,7 +269,7 @@ private struct RowMover {
 
     private func count(of rows: String) throws -> Int { try db.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(rows)")) ?? 0 }
 
-    /// What identifies a row of a table, as the list of columns in SQL.
+    /// Returns the columns that identify a row of a table, as a list in SQL.
     private func key(of table: String) throws -> (columns: String, isRowID: Bool) {
         if let rowID = try source.rowIDName(of: table) { return (rowID, true) }
         guard let key = try RowKey(of: table, in: source), try source.form(of: table)?.isWithoutRowID == true else {

@@ -51,7 +51,7 @@ extension Schema {
         return try connection.refusingUse { try Connection(.file(path), key: key, configuration: configuration) }
     }
 
-    /// This database's key for a file that may have a different salt, for instance because this database is new.
+    /// Returns the key of this database for a file that may have a different salt, for instance because this database is new.
     private func ownKey(forBackupAt path: String) throws -> DatabaseKey {
         let own = try encryptionOrPlaintext
         guard let info = try cipher, info.settings.plaintextHeaderSize == 0, let salt = try DatabaseFile.header(at: .file(path)),

@@ -72,7 +72,7 @@ struct ContentErasure {
         return true
     }
 
-    /// Whether a virtual table appears to store data in tables of the database, judging by the names that most modules use.
+    /// Returns whether a virtual table appears to store data in tables of the database, judging by the names that most modules use.
     private func hasTables(_ table: SchemaEntry) throws -> Bool {
         let sql = table.sql?.lowercased() ?? ""
         guard !["using fts5vocab", "using fts4aux"].contains(where: sql.contains) else { return false }

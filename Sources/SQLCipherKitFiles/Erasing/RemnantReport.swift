@@ -176,7 +176,7 @@ struct ResidueTarget {
         bytes.withUnsafeBytes { bytes in forms.contains { !Self.ranges(of: $0, in: bytes).isEmpty } }
     }
 
-    /// Whether it occurs as a whole, or in a form in which a full-text index may hold it.
+    /// Returns whether it occurs as a whole, or in a form in which a full-text index may hold it.
     func standsInPart(in bytes: some ContiguousBytes) -> Bool {
         bytes.withUnsafeBytes { bytes in (forms + rests).contains { !Self.ranges(of: $0, in: bytes).isEmpty } }
     }

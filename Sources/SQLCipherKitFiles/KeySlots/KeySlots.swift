@@ -338,7 +338,7 @@ extension KeySlots {
             defer { db?.close() }
             var seen = 0
             if let db {
-                // What the database knows before the slots change must still be known after a crash.
+                // The database's mark from before the slots change must survive a crash.
                 if !accepts { try check(table, on: db.main, updates: true) }
                 // The database's lock first: once the slots are written, its mark must follow.
                 try db.begin(.immediate)

@@ -84,7 +84,7 @@ extension KeySlots.Rollback: CustomStringConvertible {
 }
 
 extension SlotTable {
-    /// How the table compares with the database's mark.
+    /// The relation between the table and the database's mark.
     enum Standing {
         case current
         /// The database has not seen the last change, as far as is known: a process died between the two steps.

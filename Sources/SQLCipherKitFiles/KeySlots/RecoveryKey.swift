@@ -82,8 +82,8 @@ extension KeySlots {
             return SharedSecureBytes(bytes)
         }
 
-        /// Whatever word processors, mail programs and users put between groups: every dash and space in Unicode, and marks of zero
-        /// width.
+        /// Returns whether a character is one that word processors, mail programs or users put between groups: every dash and space
+        /// in Unicode, and marks of zero width.
         private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
             if scalar.isASCII { return scalar == "-" || scalar == " " || (9...13).contains(scalar.value) }
             let properties = scalar.properties

@@ -80,7 +80,7 @@ struct SlotFile: KeySlots.Storage {
         }
     }
 
-    /// Whether an open file is the lock's: a call that made it, and then no slots, has removed it.
+    /// Returns whether an open file is the lock's: a call that made it, and then no slots, has removed it.
     private func isInPlace(_ lock: Int32) -> Bool {
         var (own, now) = (stat(), stat())
         return fstat(lock, &own) == 0 && lstat(path + ".lock", &now) == 0 && (own.st_dev, own.st_ino) == (now.st_dev, now.st_ino)

@@ -19,7 +19,7 @@ struct SlotTable: Hashable, Sendable {
     var generation = 1
     /// A random name for each of the last changes, with the one of this generation last; empty in version 1.
     private(set) var history: [[UInt8]] = []
-    /// Whether the slots were created for a database that did not exist, and have not been changed with it since: that database may
+    /// True if the slots were created for a database that did not exist, and have not been changed with it since: that database may
     /// have no mark of them.
     var isForNewDatabase = false
     /// True once the database has the mark of this generation durably: a database with an earlier mark is an older state.

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 
 /// An encryption key wrapped under another one with authenticated encryption, ChaCha20-Poly1305 (RFC 8439), and a random nonce.
 struct WrappedKey: Hashable, Sendable {
-    /// What the wrapped bytes are.
+    /// The kind of the wrapped bytes.
     enum Form: Int, Hashable, Sendable {
         case passphrase = 1
         case raw = 2

@@ -15,7 +15,7 @@
     public enum KernelKeyring: Int32, Hashable, Sendable, CaseIterable {
         /// The calling thread's keyring.
         case thread = -1
-        /// This process's keyring.
+        /// The keyring of this process.
         case process = -2
         /// The login session's keyring.
         case session = -3

@@ -201,7 +201,7 @@
             try Keychain.delete(attributes, "the Keychain's item \(service)")
         }
 
-        /// Whether there is an item beside this one, on this device, that says that the database was encrypted.
+        /// Returns whether there is an item beside this one, on this device, that says that the database was encrypted.
         func isMarked() throws -> Bool {
             var query = mark
             query[kSecMatchLimit as String] = kSecMatchLimitOne

@@ -12,7 +12,7 @@ final class PageMap {
     private var kinds: [UInt8]
     private var isReached: [Bool]
     private let hasParents: Bool
-    /// Whether the first page is lost: without authentication it can be read, and is noise.
+    /// True if the first page is lost: without authentication it can be read, and is noise.
     let isFirstPageLost: Bool
 
     /// - Parameters:
@@ -70,7 +70,7 @@ final class PageMap {
 
     // MARK: Parents
 
-    /// What the database itself records of where a page belongs.
+    /// The database's own record of the place of a page.
     enum Place {
         case tree(root: Int), free, unknown
     }

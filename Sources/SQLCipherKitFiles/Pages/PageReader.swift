@@ -67,7 +67,7 @@ struct PageReader {
     }
 }
 
-/// How a database lays out its content on pages. Two databases must share it for pages to be copied unchanged.
+/// The layout of a database's content on pages. Two databases must share it for pages to be copied unchanged.
 ///
 /// SQLite would also copy between different layouts, and write a file that cannot be read.
 struct PageLayout: Equatable {

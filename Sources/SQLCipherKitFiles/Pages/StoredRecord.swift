@@ -42,10 +42,10 @@ struct StoredRecord {
 
     func isNull(_ index: Int) -> Bool { values[index].type == 0 }
 
-    /// Whether the end of a value, or all of it, is missing.
+    /// Returns whether the end of a value, or all of it, is missing.
     func isCut(_ index: Int) -> Bool { Self.size(of: values[index].type) != values[index].range.count }
 
-    /// Whether a value is text, and not a blob.
+    /// Returns whether a value is text, and not a blob.
     func isText(_ index: Int) -> Bool { values[index].type >= 13 && values[index].type % 2 == 1 }
 
     /// A number as a floating-point one.
@@ -74,7 +74,7 @@ struct StoredRecord {
         return String(decoding: encoding == .utf16LittleEndian ? units.map(\.byteSwapped) : units, as: UTF16.self)
     }
 
-    /// How a database stores text, by the number in its header.
+    /// The encoding of a database's text, by the number in its header.
     enum Encoding: Int {
         case utf8 = 1, utf16LittleEndian, utf16BigEndian
 

@@ -47,7 +47,7 @@ struct TreePage {
         case innerIndex = 2, innerTable = 5, leafIndex = 10, leafTable = 13
 
         var isInner: Bool { self == .innerIndex || self == .innerTable }
-        /// Whether it belongs to a table with row ids.
+        /// True if it belongs to a table with row ids.
         var isTable: Bool { self == .innerTable || self == .leafTable }
     }
 

@@ -11,16 +11,16 @@ struct TreeReader {
         var rows = 0
         /// The pages with rows that have lost overflow pages.
         var cut: [Int] = []
-        /// Those of the pages that lead, or may lead, to others.
+        /// The gaps of the pages that lead, or may lead, to others.
         var gaps: [TreeGap] = []
 
         var isEmpty: Bool { pages.isEmpty && rows == 0 && cut.isEmpty }
     }
 
-    /// Which rows are read.
+    /// The rows that are read.
     enum Rows {
         case whole
-        /// Those that have lost overflow pages, as far as the bytes reach.
+        /// Rows that have lost overflow pages, as far as the bytes reach.
         case cut
         case all
     }
@@ -100,7 +100,7 @@ struct SalvagedPage {
 /// A page in a tree, and what may be below it: the pages that led there bound its keys.
 struct TreeGap {
     let page: Int
-    /// Whether it may be an inner page.
+    /// True if it may be an inner page.
     var mayLead = true
     /// The ids of the rows below it, in a table with row ids.
     var rowIDs = Int64.min...Int64.max

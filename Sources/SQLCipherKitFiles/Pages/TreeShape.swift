@@ -1,21 +1,21 @@
 import SQLCipherKitCore
 
-/// What the records of a table or an index look like, to tell whose a page is that nothing leads to.
+/// The shape of the records of a table or an index, which tells the owner of a page to which nothing leads.
 struct TreeShape {
     fileprivate struct Column {
-        /// Whether its values are text unless they are blobs or NULL
+        /// True if its values are text unless they are blobs or NULL
         /// (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
         let isText: Bool
         let isNumber: Bool
         let isNotNull: Bool
-        /// Whether its value is the row id, and NULL in the record.
+        /// True if its value is the row id, and NULL in the record.
         let isRowID: Bool
-        /// Whether records are in the order of its values' bytes.
+        /// True if records are in the order of its values' bytes.
         let isOrdered: Bool
     }
 
     private let columns: [Column]
-    /// Whether each record has all values: rows from before a column was added have fewer.
+    /// True if each record has all values: rows from before a column was added have fewer.
     private let isExact: Bool
 
     /// The shape of a table with row ids.
@@ -41,7 +41,7 @@ struct TreeShape {
         isExact = !isTable
     }
 
-    /// How well a record fits; nil if it cannot be one of these.
+    /// Returns a score of how well a record fits; nil if the record cannot belong to the tree.
     func score(_ record: StoredRecord) -> Int? {
         guard record.count > 0, record.count == columns.count || (!isExact && record.count < columns.count) else { return nil }
         var score = record.count == columns.count ? 3 : 0
@@ -60,7 +60,7 @@ struct TreeShape {
         return score
     }
 
-    /// Whether a record may be between two others, as far as the order of bytes tells.
+    /// Returns whether a record may be between two others, as far as the order of bytes tells.
     func isBetween(_ record: StoredRecord, _ gap: TreeGap) -> Bool {
         let ordered = columns.prefix { $0.isOrdered }.count
         if let lower = gap.lower.flatMap({ StoredRecord($0) }), record.precedes(lower, in: ordered) { return false }
@@ -85,7 +85,7 @@ extension StoredRecord {
         isNull(index) ? .null : bytes(index) == nil ? .number : isText(index) ? .text : .blob
     }
 
-    /// Whether this record is before another by the first values, in the order of SQLite's collation BINARY.
+    /// Returns whether this record is before another by the first values, in the order of SQLite's collation BINARY.
     fileprivate func precedes(_ other: StoredRecord, in count: Int) -> Bool {
         for index in 0..<min(count, self.count, other.count) {
             let left = kind(index), right = other.kind(index)

@@ -52,7 +52,7 @@ final class DamagedFileCopy {
         AtomicFile.flushFolder(of: name)
     }
 
-    /// Whether another name leads to a copy of the database, with all logs that it has.
+    /// Returns whether another name leads to a copy of the database, with all logs that it has.
     static func isKept(_ name: String, of source: String) throws -> Bool {
         for suffix in logs + [""] where DatabaseFile.exists(source + suffix) {
             guard DatabaseFile.exists(name + suffix) else { return false }

@@ -187,7 +187,7 @@ extension Salvage.Object {
 }
 
 extension PageReader {
-    /// Whether the first page is whole.
+    /// True if the first page is whole.
     var hasFirstPage: Bool {
         get throws {
             guard let page = try page(1), page.starts(with: DatabaseFile.plaintextHeader) else { return false }
@@ -195,7 +195,7 @@ extension PageReader {
         }
     }
 
-    /// Whether a page other than the first has the right authentication code.
+    /// Returns whether a page other than the first has the right authentication code.
     func hasAuthenticPage(_ key: DatabaseKey) throws -> Bool {
         if key.isPlaintext || !key.settings.usesHMAC { return false }
         for number in stride(from: 2, through: pageCount, by: 1) where try page(number) != nil { return true }
@@ -204,7 +204,7 @@ extension PageReader {
 }
 
 extension [UInt8] {
-    /// Whether this is a first page with this page size: without authentication, a wrong key gives random bytes.
+    /// Returns whether this is a first page with this page size: without authentication, a wrong key gives random bytes.
     func isDatabaseHeader(of pages: PageReader) -> Bool {
         let size = bigEndian(at: 16, bytes: 2) ?? 0
         return (size == 1 ? 65536 : size) == pages.pageSize && self[20] >= pages.reservedSize

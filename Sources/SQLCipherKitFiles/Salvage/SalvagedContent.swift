@@ -9,7 +9,7 @@ struct SalvagedContent {
     /// The number of rows in the table `lost_and_found`.
     private(set) var unassignedRows = 0
 
-    /// What has been read of a table so far.
+    /// The rows of a table that have been read so far.
     fileprivate struct Progress {
         let object: Salvage.Object
         var losses: TreeReader.Losses
@@ -183,7 +183,7 @@ struct PartialRows {
     private let columns: [(id: Int, name: String)]
     /// The column that is the row id.
     private let alias: Int?
-    /// What identifies a row: in the table, and in the working table.
+    /// The columns that identify a row: in the table, and in the working table.
     private let keys: [(name: String, working: String)]
 
     private static let working = "temp.sqlcipherkit_lost_rows"

@@ -51,7 +51,7 @@ extension DatabaseConverter {
             report = try salvage(
                 fileAt: damaged, beside: path, key: key, to: file, like: original, newKey: nil, nil, configuration, progress
             ) {
-                // What the damaged file's log held is in the new file, and in the copy.
+                // The content of the damaged file's log is in the new file, and in the copy.
                 for suffix in logs { unlink(path + suffix) }
                 unlink(path + "-shm")
                 AtomicFile.flushFolder(of: path)

@@ -6,9 +6,9 @@ struct SalvagedRows {
     struct Column {
         let id: Int
         let name: String
-        /// Whether an INSERT may name it. A stored generated column is in the record, but is computed again.
+        /// True if an INSERT may name it. A stored generated column is in the record, but is computed again.
         let isOrdinary: Bool
-        /// Whether its value is the row id, which is stored as NULL in the record.
+        /// True if its value is the row id, which is stored as NULL in the record.
         let isRowID: Bool
     }
 

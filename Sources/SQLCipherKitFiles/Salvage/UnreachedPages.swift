@@ -105,7 +105,7 @@ struct UnreachedPages {
         return .tree(best.tree)
     }
 
-    /// How well the rows of a page fit into one of a tree's gaps; nil if they cannot belong there.
+    /// Returns a score of how well the rows of a page fit into one of a tree's gaps; nil if they cannot belong there.
     private func fit(_ rows: [(rowID: Int64?, record: StoredRecord)], _ tree: Tree) -> Int? {
         let fits = tree.gaps.contains { gap in
             rows.allSatisfy { rowID, record in rowID.map(gap.rowIDs.contains) ?? tree.shape.isBetween(record, gap) }

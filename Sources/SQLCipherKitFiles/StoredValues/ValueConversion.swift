@@ -51,7 +51,7 @@ extension Schema {
             }
         }
 
-        /// Whether reading a value as a date has kept all of it.
+        /// Returns whether reading a value as a date has kept all of it.
         private static func isHeld(_ value: SQLValue, by date: Date, _ numbers: DateStrategy?) -> Bool {
             switch value {
             case .integer(let number): return Int64(exactly: Double(number)) == number

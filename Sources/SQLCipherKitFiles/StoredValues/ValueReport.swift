@@ -74,7 +74,7 @@ extension Schema {
                 public let count: Int
             }
 
-            /// Whether it contains values in several forms that SQL does not compare correctly with each other, such as dates as
+            /// True if it contains values in several forms that SQL does not compare correctly with each other, such as dates as
             /// text and as numbers. ``Schema/convertValues(of:in:to:allowingRounding:)`` converts them to one form.
             package var isMixed: Bool {
                 switch content {
@@ -252,6 +252,6 @@ extension Schema.ValueReport.Origin {
 }
 
 extension Schema.Table {
-    /// Whether it is a key-value store of this package, which intentionally holds values of any type.
+    /// True if it is a key-value store of this package, which intentionally holds values of any type.
     fileprivate var isKeyValueStore: Bool { name.hasPrefix("kv_") && columns.map(\.name) == ["key", "value", "json", "expires"] }
 }

@@ -83,8 +83,8 @@ extension Schema {
         return problems
     }
 
-    /// Whether the write-ahead log has a newer version of a page. After a power failure in a checkpoint, the one in the file may be
-    /// half written, and the next checkpoint writes it again. The structure is checked with the one in the log.
+    /// Returns whether the write-ahead log has a newer version of a page. After a power failure in a checkpoint, the one in the
+    /// file may be half written, and the next checkpoint writes it again. The structure is checked with the one in the log.
     private func isInLog(_ page: Int) throws -> Bool {
         guard let number = UInt32(exactly: page) else { return false }
         return sqlcipherkit_is_page_in_log(try live(), name, number) != 0
@@ -173,7 +173,8 @@ extension Schema {
         return found
     }
 
-    /// Whether an error says that a table needs a function, a collation, a tokenizer or a module that the connection has not.
+    /// Returns whether an error says that a table needs a function, a collation, a tokenizer or a module that the connection has
+    /// not.
     fileprivate func isMissing(_ error: DatabaseError) -> Bool {
         error.code.primary == .error && (try? lacksPartOfVirtualTable) == false
     }
@@ -222,7 +223,7 @@ extension Schema {
         }
     }
 
-    /// Whether a virtual table has lost one of the tables that it consists of. The engine reports that only with the general result
+    /// True if a virtual table has lost one of the tables that it consists of. The engine reports that only with the general result
     /// code, as for a function that is not registered, so the schema is checked.
     private var lacksPartOfVirtualTable: Bool {
         get throws {
