@@ -5,12 +5,11 @@ import SQLCipherKitCore
 /// To remove an entry, FTS5 must be given the exact text that was indexed. The usual three triggers take that text from `old`. They
 /// leave stale entries when `REPLACE` deletes a row without firing a trigger, and damage the index when another trigger of the
 /// table writes to the same row.
-///
-/// This engine fires the delete triggers below for `REPLACE` too, whatever `recursive_triggers` says (`Engine/replaced_rows.h`). In
-/// addition, before a row may change, the triggers save its indexed text in the table `<name>_replaced`. After the change, they
-/// remove the index entries of the saved rows that have changed or are gone, and index the new text of the row. One invariant keeps
-/// this correct for any nesting of triggers and any conflict clause: the text saved for a row is the text that the index has for
-/// it.
+/// The engine of this package fires the delete triggers below for `REPLACE` too, whatever `recursive_triggers` says
+/// (`Engine/replaced_rows.h`). In addition, before a row may change, the triggers save its indexed text in the table
+/// `<name>_replaced`. After the change, they remove the index entries of the saved rows that have changed or are gone, and index
+/// the new text of the row. One invariant keeps this correct for any nesting of triggers and any conflict clause: the text saved
+/// for a row is the text that the index has for it.
 package struct ContentSync {
     let schema: Schema
     let table: FTS5Table
@@ -153,9 +152,8 @@ package struct ContentSync {
     }
 
     /// Expressions for the ids of the rows that the statement may change or, with `OR REPLACE`, delete.
-    ///
-    /// Those for the unique indexes are for programs with another engine: this one fires the delete triggers for each row that
-    /// REPLACE deletes.
+    /// The triggers for the unique indexes are for programs with another engine: this engine fires the delete triggers for each row
+    /// that REPLACE deletes.
     private func conflicts(changed: String?) -> [String] {
         var selects = [id(of: "new")]
         if let changed { selects.append(id(of: changed)) }

@@ -8,7 +8,7 @@ struct ContentTable {
         var terms: [(column: String?, expression: String, collation: String)]
         var condition: String?
 
-        /// Whether the key consists of exactly these columns and applies to all rows.
+        /// Returns whether the key consists of exactly these columns and applies to all rows.
         func isKey(_ columns: [String]) -> Bool {
             condition == nil && terms.count == columns.count
                 && zip(terms, columns).allSatisfy { $0.column?.isSameName(as: $1) == true }
@@ -19,7 +19,7 @@ struct ContentTable {
     }
 
     enum RowID {
-        /// This column is the row id itself.
+        /// The named column is the row id itself.
         case integer(String)
         /// The primary key is not the row id, and row ids come from a table of keys.
         case mapped([(column: String, type: String, collation: String)])

@@ -111,7 +111,7 @@ extension FullTextIndex {
         }
     }
 
-    /// Whether the content has rows without an id in the table of keys. FTS5 compares the index with rows that have one.
+    /// Returns whether the content has rows without an id in the table of keys. FTS5 compares the index with rows that have one.
     package func lacksKeys() throws -> Bool {
         guard let (rows, _, _, match, known) = try keys() else { return false }
         let keys = companion(ContentSync.Suffix.keys)
@@ -120,8 +120,8 @@ extension FullTextIndex {
         return try connection.fetchOne(Int.self, SQL(raw: sql)) != nil
     }
 
-    /// What SQL says of the table of keys: the content table, the columns of both, the condition that a key is that of a row, and
-    /// the condition that a row has a key; nil if there is no such table.
+    /// Returns the SQL about the table of keys: the content table, the columns of both, the condition that a key is that of a row,
+    /// and the condition that a row has a key; nil if there is no such table.
     private func keys() throws -> (rows: String, list: [String], columns: [String], match: String, known: String)? {
         guard try hasCompanion(ContentSync.Suffix.keys), let content = try content(), !content.key.isEmpty else { return nil }
         let list = try keyTableColumns().map(\.quotedSQLIdentifier)

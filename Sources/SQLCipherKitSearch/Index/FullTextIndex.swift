@@ -15,7 +15,7 @@ public struct FullTextIndex {
     public let schema: Schema
     /// The table's name.
     public let name: String
-    /// Whether the table's declaration has the option `detail`, so that it may have no positions. Each search then reads the
+    /// True if the table's declaration has the option `detail`, so that it may have no positions. Each search then reads the
     /// declaration again.
     let declaresDetail: Bool
 
@@ -106,7 +106,7 @@ extension FullTextIndex {
         ///   is merged, from 0 to 100. FTS5's default: 10.
         public static func other(_ name: String, _ value: Int) -> Setting { Setting(name: name, value: .integer(Int64(value))) }
 
-        /// Whether FTS5 would accept the value: it ignores what it does not.
+        /// True if FTS5 would accept the value: it ignores what it does not.
         fileprivate var isInRange: Bool {
             guard case .integer(let number) = value else { return value != .text("") }
             return switch name {

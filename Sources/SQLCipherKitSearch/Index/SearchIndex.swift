@@ -25,10 +25,10 @@ final class SearchIndex {
     private static let mostRows: Int64 = 1 << 48
     let columns: [String]
     let detail: Int32
-    /// Whether the index has stems in place of English words, because of `porter` or a filter over it. If the tokenizer fails, so
+    /// True if the index has stems in place of English words, because of `porter` or a filter over it. If the tokenizer fails, so
     /// does the next call of it.
     private(set) lazy var isStemmed = (try? tokens(of: "relational", .document))?.first?.bytes == Array("relat".utf8)
-    /// Whether the index has all runs of three characters in place of words, because of `trigram`. A typed word is then the text of
+    /// True if the index has all runs of three characters in place of words, because of `trigram`. A typed word is then the text of
     /// its trigrams, and the words that it may mean are those of texts.
     private(set) lazy var hasTrigrams = (try? tokens(of: "abcd", .document))?.map(\.bytes) == ["abc", "bcd"].map { Array($0.utf8) }
 

@@ -4,7 +4,7 @@ struct SearchMarker {
     struct Phrase {
         /// For each place in the sequence, the tokens that may be there.
         var places: [[[UInt8]]]
-        /// Whether longer words than the last one are marked too.
+        /// True if longer words than the last one are marked too.
         var isPrefix = false
         /// The number of the typed word or phrase that it belongs to.
         var slot: Int
@@ -17,7 +17,7 @@ struct SearchMarker {
         var range: Range<Int>
         /// The slot that it matches; nil for any other word.
         var slot: Int?
-        /// Whether it is marked together with the word before it, as a part of a phrase.
+        /// True if it is marked together with the word before it, as a part of a phrase.
         var continues = false
     }
 
@@ -52,7 +52,7 @@ struct SearchMarker {
                 Set(tokens.map { token in token.withUnsafeBufferPointer { Self.hash($0) } })
             }
             if phrase.isPrefix, let last = phrase.places.last {
-                // What begins with it has the same hash, in addition to its own.
+                // A word that begins with it has the same hash, in addition to its own.
                 hashes[hashes.count - 1] = Set(last.map { prefix($0) })
             }
             if hashes.count == 1 {

@@ -129,7 +129,7 @@ extension Connection {
 }
 
 extension FullTextSearch {
-    /// Whether the options that must be the same for all tables are the same.
+    /// Returns whether the options that must be the same for all tables are the same.
     fileprivate func hasSameHits(as other: FullTextSearch) -> Bool {
         text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rankingRules == other.rankingRules
             && dropTokensThreshold == other.dropTokensThreshold && query == nil && !isSorted

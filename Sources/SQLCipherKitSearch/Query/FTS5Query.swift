@@ -283,7 +283,7 @@ extension String {
 }
 
 extension FTS5Query.Node {
-    /// Whether a term without a token would change what FTS5 finds: FTS5 ignores such a term only among plain terms.
+    /// True if a term without a token would change what FTS5 finds: FTS5 ignores such a term only among plain terms.
     fileprivate var needsTokens: Bool {
         switch self {
         case .text, .near: false
@@ -301,7 +301,7 @@ extension FTS5Query.Node {
         }
     }
 
-    /// Whether any term is a prefix.
+    /// True if any term is a prefix.
     var hasPrefix: Bool {
         switch self {
         case .text(_, let isPrefix, _): isPrefix

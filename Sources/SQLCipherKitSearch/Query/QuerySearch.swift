@@ -100,7 +100,7 @@ struct QuerySearch {
 }
 
 extension String {
-    /// Whether FTS5's syntax accepts the text as a function's name.
+    /// True if FTS5's syntax accepts the text as a function's name.
     var isFunctionName: Bool {
         guard let first = utf8.first, !(0x30...0x39).contains(first) else { return false }
         return unicodeScalars.allSatisfy { $0.isASCIIWordCharacter || $0 == "_" }

@@ -9,7 +9,7 @@ struct SearchCorrection {
         static let steps = 5_000
         /// A word may be a typing error if at most one row in this many has it.
         static let rareness = 1_000
-        /// How many times as many rows must have the other word, by the number of errors.
+        /// The factor by which more rows must have the other word, by the number of errors.
         static let ratios = [1: 50, 2: 500]
     }
 

@@ -1,6 +1,6 @@
 /// Other ways to write a word, which texts use as often as the typed one.
 enum OtherSpellings {
-    /// What follows an apostrophe in English and French: a single letter is not a word otherwise.
+    /// The endings after an apostrophe in English and French: a single letter is not a word otherwise.
     private static let short = Set(["s", "t", "d", "m", "ll", "re", "ve"].map { Array($0.utf8) })
 
     /// Returns the parts of a word, in ASCII letters and digits, that texts may write as two words or with dots.

@@ -39,10 +39,10 @@ final class SearchRows {
         }
     }
 
-    /// Whether rows are rejected, or their relevance changed.
+    /// True if rows are rejected, or their relevance changed.
     var judges: Bool { filter != nil || signals != nil }
 
-    /// Whether there may be more rows than `found` has.
+    /// True if there may be more rows than `found` has.
     var isFull: Bool { found.count >= Self.counted }
 
     /// Sets what the question asks of rows. It must not outlive this object.

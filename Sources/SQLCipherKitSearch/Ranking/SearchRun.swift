@@ -21,7 +21,7 @@ struct SearchRun {
     private var parts: [SearchPart]
     /// The number of words that are searched for, as the tokenizer that finds the most words splits the text.
     private let words: Int
-    /// Whether so few rows have all words that rows without some are shown too.
+    /// True if so few rows have all words that rows without some are shown too.
     private var isShort = false
 
     /// - Parameter parts: the indexes, each with its own search. All have the text and the rules of `search`, and either all count
@@ -122,7 +122,7 @@ struct SearchRun {
         return try part.hits(part.matches(of: Self.page(of: sorted, search)), place: 0)
     }
 
-    /// Whether rows with a word too many can no longer be among the requested hits.
+    /// Returns whether rows with a word too many can no longer be among the requested hits.
     private func isSettled(_ ranking: [Ranked], _ needed: Int) -> Bool {
         guard mayHaveWordTooMany, needed > 0 else { return true }
         guard ranking.count >= needed, search.rankingRules.prefix(3) == [.words, .field, .place] else { return false }
@@ -180,7 +180,7 @@ struct SearchRun {
         return hits.compactMap { $0 }
     }
 
-    /// How each word was understood, merged from all indexes.
+    /// The meaning that was given to each word, merged from all indexes.
     private var understoodWords: [FullTextSearch.Word] {
         let words = parts.map { $0.slots.words(of: search.text) }
         guard words.count > 1 else { return words.first ?? [] }

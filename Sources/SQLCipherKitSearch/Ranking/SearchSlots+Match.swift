@@ -12,13 +12,13 @@ extension SearchSlots {
         var heaviest = 0
     }
 
-    /// Whether a word, beside others, has only just been begun: one or two letters are not a word yet.
+    /// Returns whether a word, beside others, has only just been begun: one or two letters are not a word yet.
     func isBegun(_ place: Int) -> Bool {
         let slot = slots[place]
         return slot.isPrefix && !slot.isPhrase && slot.letters <= 2 && wanted.count > 1
     }
 
-    /// What a row pays for not having a slot's word: its share of all words' rarities, in percent.
+    /// The cost to a row of not having a slot's word: its share of all words' rarities, in percent.
     private var costs: [Int: Int32] {
         let rarities = wanted.map { place in
             let documents = Double(min(slots[place].shared ?? slots[place].documents, rows))
@@ -28,7 +28,7 @@ extension SearchSlots {
         return Dictionary(uniqueKeysWithValues: zip(wanted, rarities.map { max(2, Int32(100 * $0 / all)) }))
     }
 
-    /// How much work a search may do, in steps through lists of rows.
+    /// The work that a search may do, in steps through lists of rows.
     struct Budget {
         /// The steps after which a search ends if it has found enough rows, and those after which it always ends.
         var steps: Int

@@ -150,7 +150,7 @@ extension SearchSlots {
         slot.alternatives += found.sorted { $0.documents > $1.documents }.prefix(Bound.splits)
     }
 
-    /// Whether a row has the words side by side.
+    /// Returns whether a row has the words side by side.
     private func isSideBySide(_ tokens: [[UInt8]]) throws -> Bool {
         var only = self
         var slot = Slot(range: 0..<0, tokens: tokens)

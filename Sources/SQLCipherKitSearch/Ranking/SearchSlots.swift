@@ -10,7 +10,7 @@ struct SearchSlots {
         var documents: Int
         /// About how many rows of all searched indexes have it; nil for a single index.
         var shared: Int?
-        /// Whether a word with a typing error is longer than what was typed, or another form of it.
+        /// True if a word with a typing error is longer than what was typed, or another form of it.
         var isOther = false
 
         var exactness: Int32 {
@@ -25,23 +25,23 @@ struct SearchSlots {
 
     /// A typed word or phrase.
     struct Slot {
-        /// Its range in the text, in bytes.
+        /// The word's range in the text, in bytes.
         var range: Range<Int>
-        /// Its tokens: more than one form a phrase.
+        /// The word's tokens: several tokens form a phrase.
         var tokens: [[UInt8]]
         /// Further tokens that the tokenizer produced, each at the position of one of `tokens`.
         var others: [(place: Int, token: [UInt8])] = []
         var isQuoted = false
-        /// Whether it is a version, a date, an address or the like, which is found as a whole.
+        /// True if it is a version, a date, an address or the like, which is found as a whole.
         var isWhole = false
-        /// Whether longer words may be meant, and whether a `*` says so.
+        /// True if longer words may be meant; and true if a `*` says so.
         var isPrefix = false
         var isBeginning = false
         /// The number of the group of excluded words that it is in, from 1 on: rows with all words of a group are excluded. 0 for a
         /// word that is searched for.
         var excluded = 0
         var isLeftOut = false
-        /// Whether the index has more words that begin so than were taken.
+        /// True if the index has more words that begin so than were taken.
         var isCut = false
         var columns: [Int32] = []
         var alternatives: [Alternative] = []
@@ -52,9 +52,9 @@ struct SearchSlots {
         /// The slots of the alternatives of an `OR`.
         var parts: [Slot] = []
 
-        /// Whether the index has the word without a typing error.
+        /// True if the index has the word without a typing error.
         var isKnown: Bool { alternatives.contains { $0.typos == 0 } }
-        /// Whether longer words are what is being typed. A number is whole: longer ones are no more than like it.
+        /// True if longer words are what is being typed. A number is whole: longer ones are no more than like it.
         var isOpen: Bool { isPrefix && (isBeginning || !(tokens.last.map(SearchText.hasDigit) ?? false)) }
         var isExcluded: Bool { excluded > 0 }
         var isPhrase: Bool { tokens.count > 1 }
@@ -72,9 +72,9 @@ struct SearchSlots {
     static let limit = 12
 
     var slots: [Slot] = []
-    /// Whether the text has operators that may be words.
+    /// True if the text has operators that may be words.
     private(set) var hasKeywords = false
-    /// Whether everything that the index has for the words was found.
+    /// True if everything that the index has for the words was found.
     var isComplete = true
     /// The number of rows among which words are rare or frequent: those of all indexes that are searched together.
     var rows: Int

@@ -51,7 +51,7 @@ enum EnglishEndings {
             .sorted { $0.count > $1.count }.map { (Array(typed.dropLast($0.count)), $0) }
     }
 
-    /// Whether one letter is added, missing, wrong, or swapped with its neighbor.
+    /// Returns whether one letter is added, missing, wrong, or swapped with its neighbor.
     static func isOneEdit(_ a: [UInt8], _ b: [UInt8]) -> Bool {
         guard abs(a.count - b.count) <= 1, a != b else { return false }
         let (short, long) = a.count <= b.count ? (a, b) : (b, a)

@@ -2,8 +2,7 @@ import CSQLCipher
 import SQLCipherKitCore
 
 /// Finds words in text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese.
-///
-/// This is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, as a type: to
+/// The same as ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, as a type: to
 /// register it under a name of your own, or to call it from a tokenizer of your own. It needs no dictionary: it indexes each
 /// character and each pair of neighboring characters. A query becomes the same sequence of pairs, so it finds any part of a text,
 /// from a single character to a phrase. The price is a larger index, and some hits in which the sequence runs across two words.

@@ -202,7 +202,7 @@ extension Unicode.Scalar {
         (value >= 0x30 && value <= 0x39) || (value >= 0x41 && value <= 0x5a) || (value >= 0x61 && value <= 0x7a)
     }
 
-    /// Whether the scalar can be part of a word for `unicode61`.
+    /// True if the scalar can be part of a word for `unicode61`.
     var isPartOfWord: Bool {
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber, .letterNumber,
@@ -212,7 +212,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether the scalar is a letter or mark of a script without spaces between words. Korean has spaces, but around compounds
+    /// True if the scalar is a letter or mark of a script without spaces between words. Korean has spaces, but around compounds
     /// with their particles.
     var isUnspacedScript: Bool {
         switch value {

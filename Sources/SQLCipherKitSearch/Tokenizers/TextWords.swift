@@ -123,6 +123,6 @@ struct TextWords {
 }
 
 extension UInt8 {
-    /// Whether it is a letter or a digit of ASCII.
+    /// True if it is a letter or a digit of ASCII.
     var isASCIIWordByte: Bool { (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self) }
 }

@@ -21,7 +21,7 @@ struct FacetCounts {
     private let grouping: FullTextSearch.Grouping
     private var entries: [SQLValue: Entry] = [:]
     private var ranges: [Int] = []
-    /// Whether all rows and elements were counted.
+    /// True if all rows and elements were counted.
     private(set) var isComplete = true
 
     init(_ grouping: FullTextSearch.Grouping) throws {
@@ -102,7 +102,7 @@ struct FacetCounts {
         return result
     }
 
-    /// Whether the rows can be counted together with those of another table.
+    /// Returns whether the rows can be counted together with those of another table.
     func hasSameGroups(as other: FullTextSearch.Grouping) -> Bool {
         switch (grouping.kind, other.kind) {
         case (.values, .values), (.elements, .elements), (.values, .elements), (.elements, .values): true
@@ -150,7 +150,7 @@ extension SQLValue {
         return self
     }
 
-    /// Whether a number is below a bound, compared exactly.
+    /// Returns whether a number is below a bound, compared exactly.
     fileprivate func isBelow(_ bound: Double) -> Bool {
         switch self {
         case .integer(let value):

@@ -46,7 +46,7 @@ extension FullTextIndex {
 }
 
 extension SearchSlots {
-    /// How each word was understood.
+    /// Returns the meaning of each word.
     func words(of text: String) -> [FullTextSearch.Word] {
         let utf8 = text.utf8
         return slots.map { slot in

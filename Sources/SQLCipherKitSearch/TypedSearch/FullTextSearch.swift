@@ -219,7 +219,7 @@ public struct FullTextSearch: Sendable {
     /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
     /// receives the weights as its arguments. Default: `bm25`.
     public var rankFunction: String?
-    /// Whether `AND`, `OR` and `NOT` are operators rather than words.
+    /// True if `AND`, `OR` and `NOT` are operators rather than words.
     var readsKeywords = true
 
     /// Creates a search for user input. Set other options on the value afterwards.

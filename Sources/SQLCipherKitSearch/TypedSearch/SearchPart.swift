@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// One index of a search, and the rows found in it.
+/// An index of a search, and the rows found in it.
 struct SearchPart {
     let search: FullTextSearch
     let index: SearchIndex
@@ -11,7 +11,7 @@ struct SearchPart {
     /// The best rows, best first.
     private(set) var matches: [sqlcipherkit_match] = []
     private(set) var total = 0
-    /// Whether nothing was left out on the way.
+    /// True if nothing was left out on the way.
     var isWalkComplete = true
     let options: SearchOptions
 
@@ -48,7 +48,7 @@ struct SearchPart {
     /// The number of rows found.
     var counted: Int { options.rows.found.count }
 
-    /// Whether all words and rows were looked at and, if the search counts rows, all were counted.
+    /// True if all words and rows were looked at and, if the search counts rows, all were counted.
     var isComplete: Bool { isWalkComplete && slots.isComplete && !((search.isCounting || search.isSorted) && options.rows.isFull) }
 
     /// Returns the facets of the rows found.
@@ -69,10 +69,10 @@ struct SearchPart {
 }
 
 extension FullTextSearch {
-    /// Whether all rows are counted.
+    /// True if all rows are counted.
     var isCounting: Bool { countsAll || !facets.isEmpty }
 
-    /// Whether all rows are found and sorted, rather than the best kept.
+    /// True if all rows are found and sorted, rather than the best kept.
     var isSorted: Bool {
         if case .best = order { return false }
         return true
@@ -83,12 +83,12 @@ extension sqlcipherkit_match {
     var wordPlace: FullTextSearch.Place { FullTextSearch.Place(rawValue: Int(place)) ?? .anywhere }
     var isSideBySideInHeaviestColumn: Bool { wordPlace == .sideBySideInHeaviestColumn }
 
-    /// Whether a row comes before another one by the rules.
+    /// Returns whether a row comes before another one by the rules.
     static func isBetter(_ a: Self, _ b: Self) -> Bool {
         (a.before, -a.relevance, a.after, b.row) < (b.before, -b.relevance, b.after, a.row)
     }
 
-    /// Whether the rules leave the order of the rows to others.
+    /// Returns whether the rules leave the order of the rows to others.
     static func isEqual(_ a: Self, _ b: Self) -> Bool {
         (a.before, a.relevance, a.after) == (b.before, b.relevance, b.after)
     }

@@ -6,12 +6,12 @@ struct SearchText {
     struct Part {
         var range: Range<String.Index>
         var isQuoted: Bool
-        /// Whether a `*` follows it.
+        /// True if a `*` follows it.
         var isPrefix: Bool
         var column: String?
     }
 
-    /// What operators make of the parts.
+    /// The tree that operators make of the parts.
     private indirect enum Node {
         case part(Int)
         case all([Node])
@@ -23,15 +23,15 @@ struct SearchText {
     private(set) var clauses: [[Int]] = []
     /// The parts that are excluded: no row may have all of a group.
     private(set) var excluded: [[Int]] = []
-    /// Whether nothing follows the last part, so that it may still be being typed.
+    /// True if nothing follows the last part, so that it may still be being typed.
     private(set) var isOpen = false
-    /// Whether there are `AND`, `OR` or `NOT` as operators.
+    /// True if there are `AND`, `OR` or `NOT` as operators.
     private(set) var hasKeywords = false
 
     private let text: Substring
     private let columns: [String]
     private let readsKeywords: Bool
-    /// Whether capitals have no meaning.
+    /// True if capitals have no meaning.
     private let isAllInCapitals: Bool
     private var position: String.Index
     private var depth = 0
@@ -49,7 +49,7 @@ struct SearchText {
         while position < self.text.endIndex, parts.count < Self.most {
             let nodes = sequence()
             clauses += nodes.flatMap { Self.clauses($0) }
-            // What is left is a closing bracket too many.
+            // A closing bracket too many is left.
             if next != nil { advance() }
         }
         excluded = excluded.filter { !$0.isEmpty }
@@ -115,7 +115,7 @@ struct SearchText {
         return .part(parts.count - 1)
     }
 
-    /// Whether there is a capital outside the operators, and no small letter.
+    /// Returns whether there is a capital outside the operators, and no small letter.
     private static func isAllInCapitals(_ text: Substring) -> Bool {
         guard !text.unicodeScalars.contains(where: \.properties.isLowercase) else { return false }
         return text.unicodeScalars.split(whereSeparator: \.isBlankOrNUL).contains { word in
@@ -124,12 +124,13 @@ struct SearchText {
         }
     }
 
-    /// Whether a text without spaces is a version, a date, an address, or another whole: one with a digit, an `@` or a `://`.
+    /// Returns whether a text without spaces is a version, a date, an address, or another whole: one with a digit, an `@` or a
+    /// `://`.
     static func isWhole(_ part: Substring) -> Bool {
         part.unicodeScalars.contains { $0.properties.generalCategory == .decimalNumber || $0 == "@" } || part.contains("://")
     }
 
-    /// Whether a word has a digit.
+    /// Returns whether a word has a digit.
     static func hasDigit(_ word: [UInt8]) -> Bool {
         String(decoding: word, as: UTF8.self).unicodeScalars.contains { $0.properties.generalCategory == .decimalNumber }
     }
@@ -247,7 +248,7 @@ struct SearchText {
 }
 
 extension Unicode.Scalar {
-    /// Whether a word ends before it, at a number of open brackets.
+    /// Returns whether a word ends before it, at a number of open brackets.
     fileprivate func endsWord(in depth: Int) -> Bool { isBlankOrNUL || isQuoteOrAlike || (depth > 0 && self == ")") }
     fileprivate var isBlankOrNUL: Bool { properties.isWhitespace || self == "\0" }
     /// A straight double quote, or a curly one as word processors and phones insert it.
