@@ -3,10 +3,9 @@ import SQLCipherKitCore
 import Synchronization
 
 /// The part of a task that uses a connection, and runs when and where there is one.
-///
-/// It is the task executor of that part. The task's job is queued here until it has a slot, and then runs on a thread that may
-/// block. So the closure runs in the calling task, with its task-local values, cancellation and priority, and no other thread has
-/// to be free between the end of one call and the start of the next.
+/// The executor is the task executor of that part. The task's job is queued here until it has a slot, and then runs on a thread
+/// that may block. So the closure runs in the calling task, with its task-local values, cancellation and priority, and no other
+/// thread has to be free between the end of one call and the start of the next.
 final class CallExecutor: TaskExecutor, @unchecked Sendable {
     // Sendable: `outcome`, `held` and `next` are accessed only by the thread that runs the task, after the waiter was served.
     private let pool: ConnectionPool
@@ -15,7 +14,7 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
     private let hasWaited = Atomic<Bool>(false)
     private var outcome: Waiter.Outcome?
     private var held: ConnectionSlot?
-    /// What the thread does after the task has left it.
+    /// The job that the thread runs after the task has left it.
     private var next: Job?
 
     init(_ pool: ConnectionPool, _ wish: Waiter.Wish, _ cancellation: Cancellation) {

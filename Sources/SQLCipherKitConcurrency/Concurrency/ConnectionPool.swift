@@ -5,12 +5,12 @@ package final class ConnectionPool: Sendable {
     /// All slots. A caller that has acquired all of them may use each.
     package let slots: [ConnectionSlot]
 
-    /// How far closing has progressed.
+    /// The progress of closing.
     private enum Phase: Sendable {
         case open
         /// Until it is resumed, only calls that close are accepted. Others throw this error.
         case suspended(DatabaseError)
-        /// It is about to be closed: only calls that close are accepted. Others throw this error.
+        /// The pool is about to be closed: only calls that close are accepted. Others throw this error.
         case closing(DatabaseError)
         case closed(DatabaseError)
     }
@@ -79,10 +79,10 @@ package final class ConnectionPool: Sendable {
         state = Lock(State(free: slots, count: slots.count))
     }
 
-    /// Whether calls are accepted.
+    /// True if calls are accepted.
     var isOpen: Bool { state.withLock { $0.refusal(of: .one) == nil } }
 
-    /// Whether all connections are closed permanently.
+    /// True if all connections are closed permanently.
     var isClosed: Bool { state.withLock { $0.refusal(of: .closing) != nil } }
 
     var isSuspended: Bool { state.withLock { if case .suspended = $0.phase { true } else { false } } }
@@ -108,7 +108,7 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// How long new calls wait at first for a call that wants all slots, before they go first for the same time.
+    /// The time that new calls wait at first for a call that wants all slots, before they go first for the same time.
     private static let firstPause = Duration.milliseconds(100)
 
     /// Waits for a slot, or for all of them.

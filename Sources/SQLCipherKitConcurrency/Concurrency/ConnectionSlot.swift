@@ -2,12 +2,12 @@ import CSQLCipher
 import SQLCipherKitCore
 import Synchronization
 
-/// One connection of a queue or a pool. It is opened when it is first needed.
+/// A connection of a queue or a pool, opened when it is first needed.
 package final class ConnectionSlot: @unchecked Sendable {
     // Sendable: what is not atomic is accessed only by the call that has acquired the slot, and the pool's lock orders one call
     // before the next. `isOpen` and `uses` are also read under that lock, while the slot is free.
 
-    /// What a closure may do.
+    /// The rights of a closure.
     package enum Mode {
         /// Read one snapshot of the database.
         case read
@@ -25,23 +25,23 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     /// The thread that uses the slot; 0 for none.
     let user = Atomic<UInt>(0)
-    /// Whether the call that has the slot checks for itself whether it has to end, as it must not be interrupted at an arbitrary
+    /// True if the call that has the slot itself checks for its end, as it must not be interrupted at an arbitrary
     /// point.
     let endsAtChecks = Atomic<Bool>(false)
     private(set) var connection: Connection?
-    /// How many times it has been used.
+    /// The number of times that the slot has been used.
     private(set) var uses = 0
     private let open: @Sendable () throws -> Connection
     /// The snapshot that reads use; nil, the default, for the current state.
     var state: WALSnapshot?
-    /// What was added to the connection after it was opened.
+    /// The additions to the connection after it was opened.
     var additions = SharedAdditions(isPool: false)
     var isWriter = false
     private var added = ConnectionAdditions()
     /// Nil while no connection is open. Any thread may read it.
     private let interrupter = Lock<Interrupter?>(nil)
 
-    /// What other threads may do to an open connection.
+    /// The actions that other threads may take on an open connection.
     private struct Interrupter: Sendable {
         let handle: InterruptHandle
         /// Makes each later call on the connection throw, if the given thread has it.
@@ -209,10 +209,10 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Whether a connection is open, or was very recently.
+    /// True if a connection is open, or was very recently.
     var seemsOpen: Bool { interrupter.withLock { $0 != nil } }
 
-    /// Whether a call is running on it.
+    /// True if a call is running on it.
     var isInUse: Bool { user.load(ordering: .relaxed) != 0 }
 
     /// Ends the running statements, if a call has the slot.

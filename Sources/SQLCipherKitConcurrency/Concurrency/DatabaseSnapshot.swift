@@ -24,7 +24,7 @@ import SQLCipherKitCore
 public final class DatabaseSnapshot: Sendable {
     /// The pool that the snapshot was taken from.
     public let pool: DatabasePool
-    /// One connection that holds the content and never reads, and those that read. It works like a pool.
+    /// The connection that holds the content and never reads, and the connections that read. They work like a pool.
     let core: DatabaseWriter
 
     /// - Parameters:

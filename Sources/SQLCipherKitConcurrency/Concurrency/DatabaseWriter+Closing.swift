@@ -173,7 +173,7 @@ extension DatabaseWriter {
 }
 
 extension Error {
-    /// Whether a call has ended because its database is suspended.
+    /// True if a call has ended because its database is suspended.
     var isSuspension: Bool { (self as? DatabaseError)?.reason == .suspended }
 }
 

@@ -35,13 +35,13 @@ public class DatabaseWriter: @unchecked Sendable {
     private let readDuration = ReadDurationEstimate()
     /// The observers of the writer's commits.
     package let observers = ObserverRegistry()
-    /// How to open readers; nil if there are none.
+    /// The configuration for opening readers; nil if there are none.
     let readerConfiguration: ReaderConfiguration.Shared?
     let idleReaders: IdleReaders?
     package let checkpointer: AutoCheckpointer?
     /// The value of ``DatabaseConfiguration/label``.
     public let label: String?
-    /// What is added to connections after they are opened.
+    /// The additions to connections after they are opened.
     let additions: SharedAdditions
     /// The snapshots of a pool.
     package let snapshots = SnapshotRegistry()
@@ -135,7 +135,7 @@ extension DatabaseError {
 
 /// The way of each call, of a thread or of a task: a slot is acquired, the work is performed on it, and the slot is given back.
 extension DatabaseWriter {
-    /// How a read is done: the connection of a queue could also write.
+    /// The mode of a read: the connection of a queue could also write.
     var reading: ConnectionSlot.Mode { readers == nil ? .readOnly : .read }
 
     private func pool(for mode: ConnectionSlot.Mode) -> ConnectionPool {
@@ -262,7 +262,7 @@ extension DatabaseWriter {
 
 /// Calls that need more than one connection.
 extension DatabaseWriter {
-    /// Which reads have to wait while the writer is used.
+    /// The reads that have to wait while the writer is used.
     package enum Claim: Sendable {
         /// No reads.
         case writer
@@ -341,7 +341,7 @@ extension DatabaseWriter {
 /// A call of a queue or a pool that runs no closure of the caller, for both of its forms.
 struct SharedCall<R: Sendable>: Sendable {
     let claim: DatabaseWriter.Claim
-    /// Whether a cancelled task makes it all the same.
+    /// True if a cancelled task makes it all the same.
     let cleansUp: Bool
     let step: @Sendable (ConnectionSlot, CallLimits) throws -> R
 

@@ -15,7 +15,7 @@ package final class DeadlineTimer: @unchecked Sendable {
     package final class Alarm: @unchecked Sendable {
         fileprivate let deadline: Deadline
         fileprivate var action: (@Sendable () -> Void)?
-        /// Its place in the heap; nil once it is not in the heap.
+        /// The alarm's place in the heap; nil once it is not in the heap.
         fileprivate var index: Int?
 
         fileprivate init(_ deadline: Deadline, _ action: @escaping @Sendable () -> Void) {

@@ -5,7 +5,7 @@ final class IdleReaders: Sendable {
     private struct State: Sendable {
         var alarm: DeadlineTimer.Alarm?
         var isStopped = false
-        /// How many times each reader had been used at the last check.
+        /// The number of uses of each reader at the last check.
         var uses: [ObjectIdentifier: Int] = [:]
     }
 

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Synchronization
 
-/// One object for each process. A child has its own after a fork, because it does not have the parent's threads, and the parent's
+/// An object for each process. A child has its own after a fork, because it does not have the parent's threads, and the parent's
 /// locks may have been held.
 package struct PerProcess<Object: AnyObject & Sendable>: ~Copyable, Sendable {
     private final class Box: Sendable {

@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// How to open other connections so that they see what the writer of a pool sees.
+/// The configuration with which other connections see the same databases as the writer of a pool.
 package struct ReaderConfiguration: Sendable {
     struct Attachment: Sendable {
         let name: String

@@ -126,7 +126,7 @@ final class SharedAdditions: Sendable {
         var hooks = Hooks()
     }
 
-    /// Whether there are several connections, which must not differ from each other.
+    /// True if there are several connections, which must not differ from each other.
     let isPool: Bool
     private let state = Lock(State())
     // Read in each call, without the lock.

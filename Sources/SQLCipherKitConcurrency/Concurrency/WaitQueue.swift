@@ -4,7 +4,7 @@ import SQLCipherKitCore
 package final class Waiter: @unchecked Sendable {
     // Sendable: `ticket` is accessed only under the pool's lock.
 
-    /// What a call asks for.
+    /// The slots that a call asks for.
     package enum Wish: Sendable {
         case one, all
         /// All, to close the database.
@@ -12,7 +12,7 @@ package final class Waiter: @unchecked Sendable {
     }
 
     package let wish: Wish
-    /// Its place in the queue; 0 for none.
+    /// The place in the queue; 0 for none.
     fileprivate(set) var ticket: UInt64 = 0
     /// Called once, outside the pool's lock, with the slot, with nil for all slots, or with an error. It may return work for a
     /// thread.

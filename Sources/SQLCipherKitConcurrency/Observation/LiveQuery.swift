@@ -152,7 +152,7 @@ extension LiveQuery where Value: Collection {
     }
 }
 
-/// Whether two values are equal; false where their type is not `Equatable`.
+/// Returns whether two values are equal; false where their type is not `Equatable`.
 private func areEqual<T>(_ old: T, _ new: T) -> Bool {
     func areEqual<E: Equatable>(as type: E.Type) -> Bool { old as? E == new as? E }
     guard let type = T.self as? any Equatable.Type else { return false }

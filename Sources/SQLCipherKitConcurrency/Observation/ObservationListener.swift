@@ -65,7 +65,7 @@ final class ObservationListener: CommitObserver {
 
     // MARK: Fetches
 
-    /// Whether a fetch may have a different result from the last one.
+    /// True if a fetch may have a different result from the last one.
     var isDirty: Bool { state.withLock { $0.isDirty } }
 
     var failure: (any Error)? { state.withLock { $0.failure } }
@@ -116,7 +116,7 @@ final class ObservationListener: CommitObserver {
 }
 
 extension [DatabaseChanges] {
-    /// Whether any of these commits, which are in order, touches a region and is newer than a snapshot.
+    /// Returns whether any of these commits, which are in order, touches a region and is newer than a snapshot.
     ///
     /// A read that has seen a commit has also seen all earlier ones, including those in a log that was restarted since.
     fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {

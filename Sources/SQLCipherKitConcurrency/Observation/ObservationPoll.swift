@@ -63,7 +63,8 @@ final class ObservationPoll: Sendable {
     }
 }
 
-/// One alarm at a time, which leaves nothing behind when it is released: a task that sleeps keeps its memory until it would wake.
+/// A single alarm at a time, which leaves nothing behind when it is released: a task that sleeps keeps its memory until it would
+/// wake.
 final class ObservationAlarm: Sendable {
     private let current = Lock<(timer: DeadlineTimer, alarm: DeadlineTimer.Alarm)?>(nil)
 

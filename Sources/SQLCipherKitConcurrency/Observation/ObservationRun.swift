@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// Reads for one loop, or for all loops that share an observation: each result once, in order. It ends when the last loop releases
 /// it.
 final class ObservationRun<Element: Sendable>: Sendable {
-    /// How far a loop has got.
+    /// The position of a loop.
     struct Position: Sendable {
         /// The number of the fetch that gave the loop its last result.
         var seen = 0

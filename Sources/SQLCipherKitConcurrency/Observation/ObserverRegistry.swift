@@ -7,7 +7,7 @@ package final class ObserverRegistry: Sendable {
     private struct State {
         var observers: [ObjectIdentifier: any CommitObserver] = [:]
         var isInstalled = false
-        /// Whether a call waits for the writer to install the hook.
+        /// True if a call waits for the writer to install the hook.
         var isInstalling = false
     }
 
@@ -94,7 +94,7 @@ package final class ObserverRegistry: Sendable {
             writer?.unregister(self)
         }
 
-        /// Whatever closed it, the observers' next read reports it, unless another connection takes its place.
+        /// The observers' next read reports that the connection was closed, unless another connection takes its place.
         func connectionCloses() {
             token = nil
             registry?.writerWasReplaced()
