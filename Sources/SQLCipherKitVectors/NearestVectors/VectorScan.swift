@@ -135,7 +135,7 @@ struct VectorScan {
         }
     }
 
-    /// Whether a slot is that of no row.
+    /// Returns whether a slot is that of no row.
     private func isFree(_ slot: Int) -> Bool {
         if free.isEmpty { return false }
         var (low, high) = (0, free.count)

@@ -146,7 +146,7 @@ extension DatabaseWriter {
     }
 }
 
-/// How far a pass over the missing rows is.
+/// The progress of a pass over the missing rows.
 private struct VectorPass {
     private let total: Int
     private var seen = 0

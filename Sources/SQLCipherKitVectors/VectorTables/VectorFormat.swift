@@ -1,7 +1,7 @@
 import CSQLCipherVectors
 import SQLCipherKitCore
 
-/// What a table of vectors says of itself, and the sizes that follow from it.
+/// The description that a table of vectors stores, and the sizes that follow from it.
 struct VectorFormat: Equatable {
     static let dimensionRange = 1...65_536
     /// The first format. A table of another one is refused.

@@ -14,9 +14,9 @@ public struct VectorTable: Hashable, Sendable {
     public enum Element: String, Hashable, Sendable, CaseIterable {
         /// Four bytes for each number: the numbers as the application gave them.
         case float32
-        /// One byte for each number, times a scale for each vector: a quarter of the space.
+        /// A byte for each number, times a scale for each vector: a quarter of the space.
         case int8
-        /// One bit for each number: whether it is above 0. A thirty-second of the space.
+        /// A bit for each number: 1 if the number is above 0. A thirty-second of the space.
         case bits
     }
 
