@@ -65,7 +65,8 @@ extension StoredObject {
 
 /// An object in a store.
 public struct StoredObject: Sendable {
-    /// What is larger was not stored by a replica: ``Replicator/Options/objectSize`` at most, with the table of the pages.
+    /// The largest size in bytes of an object that a replica stores: ``Replicator/Options/objectSize`` at most, with the table of
+    /// the pages.
     package static let largestSize = 320 << 20
     /// The number of objects that a store is believed to have.
     package static let largestCount = 1 << 20
@@ -122,6 +123,6 @@ extension DatabaseError {
 
     package static func refusedObject(_ name: String) -> DatabaseError { unavailableStore("the store has not stored \(name)") }
 
-    /// Whether a store has failed, and not what it holds.
+    /// True if a store has failed, and not what it holds.
     package var isOfStore: Bool { reason == .storeUnavailable || reason == .storeUnsupported }
 }

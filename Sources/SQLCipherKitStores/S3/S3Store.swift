@@ -237,7 +237,7 @@
         }
     }
 
-    /// Whether the server has shown that it checks conditions.
+    /// The proof that the server checks conditions.
     final class ConditionsProof: Sendable {
         /// The object that the server has to refuse. It stays, as two writers may be asking at the same time.
         static let name = "conditions"
