@@ -283,7 +283,7 @@ extension ChangeLog {
         if draft.count == 0 { return }
         let tables = try tables(), position = try position
         let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock(at: position), now: now()), peer: localPeer)
-        // Whatever is known of an inserted row, its insert is later.
+        // The insert is later than all that is known of the row.
         let inserted = try store.state(ChangeLogRow(insert: stamp))
         var bases = draft.forms.allSatisfy { $0.kind == .insert } ? [] : [Int32](repeating: 0, count: draft.count)
         var stamps = [ChangeStamp.ancient], known: [Int: (base: Int32, state: Int)] = [:]
@@ -388,9 +388,9 @@ extension ChangeLog {
         return changes
     }
 
-    /// What became of a row since the first of its changes that were noted. A trigger of the user that runs before that of the log
-    /// has its own changes noted first, so their order says nothing, and only their number counts. An update needs a row that all
-    /// peers have: it is logged only if nothing speaks against that, and an insert otherwise, which needs nothing.
+    /// Returns the change of a row since the first of its changes that were noted. A trigger of the user that runs before that of
+    /// the log has its own changes noted first, so their order says nothing, and only their number counts. An update needs a row
+    /// that all peers have: it is logged only if nothing speaks against that, and an insert otherwise, which needs nothing.
     private func change(of noted: ChangeLogStore.NotedRow, _ table: LoggedTable) throws -> LoggedChange? {
         if noted.key.contains(.null) {
             // If it is gone, there is nothing to log.
@@ -498,7 +498,7 @@ extension ChangeLog {
         }
     }
 
-    /// Whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
+    /// Returns whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
     private func isSame(_ origin: String, _ mark: Position.Mark, _ own: Position) throws -> Bool {
         let last = own.marks[origin]
         let same = last?.sequence == mark.sequence ? last : try store.mark(ofEntry: mark.sequence, of: origin)
@@ -509,7 +509,7 @@ extension ChangeLog {
         if try !isSame(origin, mark, own) { throw Self.fork(origin) }
     }
 
-    /// Whether this copy, as it is now, has never had an entry of its own that others have.
+    /// Returns whether this copy, as it is now, has never had an entry of its own that others have.
     private func lacks(_ mark: Position.Mark, _ own: Position) throws -> Bool {
         try mark.sequence > own.sequence(of: localPeer) || !isSame(localPeer, mark, own)
     }
@@ -865,8 +865,8 @@ extension ChangeLog {
         /// replaced, and rows that others have deleted come back. Rows that were inserted after that state, at this copy or at
         /// others, stay, and are received.
         case keepingThisState
-        /// This copy receives its own former changes, like those of all others. What it has changed since it was restored is kept,
-        /// and counts as changed after them.
+        /// The copy receives its own former changes, like the changes of all others. Its changes since it was restored are kept,
+        /// and count as made after them.
         case takingOthers
     }
 
@@ -904,7 +904,7 @@ extension ChangeLog {
 /// Entries that other peers cannot take as they are are replaced by new ones: those with times that are far ahead, those that are
 /// older than what others have forgotten, and those with numbers that another copy of this peer has used.
 extension ChangeLog {
-    /// What entries have done to a row and no later entry has undone.
+    /// The effect of entries on a row that no later entry has undone.
     private struct TakenRow {
         let table: LoggedTable
         let key: [SQLValue]
@@ -950,7 +950,7 @@ extension ChangeLog {
         ]
     }
 
-    /// What was taken back, as changes of an entry that follows those which `merge` has already.
+    /// Returns the effects that were taken back, as changes of an entry that follows the entries that `merge` has already.
     private func renewed(_ taken: [TakenRow], _ stamp: ChangeStamp, _ merge: inout ChangeLogMerge) throws -> [LoggedChange] {
         var changes: [LoggedChange] = []
         for row in taken {
@@ -977,7 +977,8 @@ extension ChangeLog {
         return changes
     }
 
-    /// This peer's entries that the sender of a message does not have, if the first is older than what it has forgotten.
+    /// Returns the entries of this peer that the sender of a message does not have, if the first is older than what it has
+    /// forgotten.
     private func outdated(by message: Message, _ own: Position) throws -> [ChangeLogEntry] {
         let theirs = message.until.sequence(of: localPeer)
         guard message.horizon > 0, theirs < own.sequence(of: localPeer), let next = try store.entry(after: theirs, of: localPeer),
@@ -1150,7 +1151,7 @@ extension ChangeLog {
 
         init(position: Position, tables: [String: Int64]) { (self.position, self.tables) = (position, tables) }
 
-        /// Whether two copies with the same entries have other rows. Tables that have other columns are not compared.
+        /// Returns whether two copies with the same entries have other rows. Tables that have other columns are not compared.
         func differ(from other: RowSums) -> Bool {
             position == other.position && tables.contains { name, sum in other.tables[name].map { $0 != sum } ?? false }
         }
@@ -1223,16 +1224,16 @@ extension ChangeLog {
 
 // MARK: Synchronizing
 
-/// What a synchronization remembers.
+/// The state that a synchronization remembers.
 extension ChangeLog {
-    /// What was read of the chains in a store, by the names of the chains.
+    /// Returns the read part of the chains in a store, by the names of the chains.
     func chains(in store: [UInt8]) throws -> [[UInt8]: ChangeChain] { try self.store.chains(in: store) }
 
     func setChain(_ chain: ChangeChain, _ name: [UInt8], in store: [UInt8]) throws {
         try self.store.setChain(chain, name, in: store)
     }
 
-    /// Whether others can take this copy's entries only after all its rows.
+    /// True if others can take this copy's entries only after all its rows.
     var lacksWholeState: Bool { get throws { try store.state(ChangeLogStore.lacks, as: Bool.self) ?? false } }
 
     /// Others can have all rows now.

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// What stands for a key's value that is no integer, before the value.
+/// The byte that stands before a key's value that is not an integer.
 private let otherKeyValue = 40
 
 /// Writes the bytes of a change log's entries and messages: numbers as LEB128, text and blobs preceded by their length in bytes. A

@@ -98,14 +98,14 @@ extension ChangeLogStore {
     }
 }
 
-/// What a merge notices of conflicts: a change that gives way to another one of which its peer had not heard.
+/// The conflicts that a merge notices: a change that gives way to a change that its peer had not seen.
 extension ChangeLogMerge {
     struct Conflict {
         let change: LoggedChange
         let peer: String?
     }
 
-    /// Whether the sender of the message had not seen a change of a row.
+    /// Returns whether the sender of the message had not seen a change of a row.
     func isUnseen(_ stamp: ChangeStamp) -> Bool { stamp != .ancient && seen.map { !$0.includes(stamp) } ?? false }
 
     /// Notes values that give way.

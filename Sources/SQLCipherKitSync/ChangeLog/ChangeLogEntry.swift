@@ -20,7 +20,7 @@ struct LoggedChange: Hashable {
 
 /// The changes of an entry that is being made, as bytes.
 struct ChangeLogDraft {
-    /// What changes have in common.
+    /// The form that changes share.
     struct Form {
         let kind: RowChange.Kind
         let table: String, keyColumns: [String], columns: [String]
@@ -47,7 +47,7 @@ struct ChangeLogDraft {
 
     init() {}
 
-    /// What a recorder has found.
+    /// Creates the changes that a recorder has found.
     init(_ recording: sqlcipherkit_recording, _ tables: [LoggedTable]) {
         for form in UnsafeBufferPointer(start: recording.forms, count: recording.form_count) {
             let table = tables[Int(form.table)]
@@ -94,7 +94,7 @@ struct ChangeLogDraft {
 }
 
 extension [String] {
-    /// Whether all texts have the same bytes.
+    /// Returns whether all texts have the same bytes.
     func isSame(as other: [String]) -> Bool {
         guard count == other.count else { return false }
         let areOne = withUnsafeBufferPointer { a in other.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress } }
@@ -102,7 +102,7 @@ extension [String] {
     }
 }
 
-/// One transaction of one peer.
+/// A transaction of a peer.
 struct ChangeLogEntry: Hashable {
     let peer: String
     let mark: ChangeLog.Position.Mark

@@ -9,7 +9,7 @@ struct ChangeLogKeys {
 
     init() {}
 
-    /// Those of a recorder's changes.
+    /// Creates the keys of a recorder's changes.
     init(_ recording: sqlcipherkit_recording) {
         let changes = UnsafeBufferPointer(start: recording.changes, count: recording.count)
         bytes.append(contentsOf: UnsafeBufferPointer(start: recording.keys, count: changes.last?.key_end ?? 0))

@@ -15,13 +15,13 @@ struct ChangeLogMerge {
         let saved: ChangeLogRow
         /// The values to write.
         var values: [SQLName: SQLValue] = [:]
-        /// Whether a missing row is to be inserted.
+        /// True if a missing row is to be inserted.
         var isInsert = false
-        /// Whether ``values`` are those of a whole row. Columns that the sender does not have get their defaults.
+        /// True if ``values`` are those of a whole row. Columns that the sender does not have get their defaults.
         var isWhole = false
-        /// Whether the row is to be deleted.
+        /// True if the row is to be deleted.
         var isDelete = false
-        /// Whether the insert is so old that others may have forgotten a delete of a later row with its key: then it is logged
+        /// True if the insert is so old that others may have forgotten a delete of a later row with its key: then it is logged
         /// again, and comes after both.
         var isOld = false
 
@@ -58,7 +58,7 @@ struct ChangeLogMerge {
     private(set) var repairs: [LoggedChange] = []
     private(set) var stamp = ChangeStamp.ancient
     var outcome = ChangeLog.Outcome()
-    /// What the sender of the message has seen; nil if no conflicts are looked for.
+    /// The entries that the sender of the message has seen; nil if no conflicts are looked for.
     var seen: ChangeLog.Position?
     var conflicts: [Conflict] = []
 
@@ -152,7 +152,7 @@ struct ChangeLogMerge {
         return current.map { Self.values(work.table.columns, $0).merging(work.values) { $1 } } ?? work.values
     }
 
-    /// Whether a row was inserted before the horizon, and nothing is known of its key.
+    /// Returns whether a row was inserted before the horizon, and nothing is known of its key.
     private func isOld(_ work: Work) throws -> Bool {
         try work.row.insert.clock <= horizon && work.saved == ChangeLogRow() && store.current(work.table, work.key) == nil
     }
@@ -235,9 +235,8 @@ struct ChangeLogMerge {
 }
 
 /// Merges all rows of another copy as their entries would be, although some of these have been pruned there or here.
-///
-/// Which entries each copy has seen is known, so a row that only one of them has was either deleted by the other one, if that has
-/// seen its insert, or is new to it. Of a row that is older than the log a record is kept when it is deleted.
+/// The entries that each copy has seen are known. So a row that only one copy has was deleted by the other, if the other has seen
+/// its insert, or else is new to it. Of a row that is older than the log a record is kept when it is deleted.
 extension ChangeLogMerge {
     /// - Parameter own: the entries that this copy has.
     mutating func add(_ message: ChangeLog.Message, _ state: ChangeLogState, own: ChangeLog.Position) throws {

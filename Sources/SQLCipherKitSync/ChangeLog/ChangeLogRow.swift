@@ -1,6 +1,7 @@
 import SQLCipherKitCore
 
-/// What a change log knows of a row besides its values: when it was inserted and deleted, and when its values were written.
+/// The facts that a change log stores about a row besides its values: when it was inserted and deleted, and when its values were
+/// written.
 ///
 /// Merging is commutative, associative and idempotent, so the order of the changes does not matter. Of two inserts the later one
 /// wins, together with the updates and deletes of the row that it made. A delete wins over all updates of the same row. Of two

@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What is known of rows, each by a number. Many rows have the same.
+/// The states of rows, each by a number. Many rows have the same state.
 final class ChangeLogStates {
     /// The number of nothing.
     static let none = 0
@@ -25,7 +25,7 @@ final class ChangeLogStates {
     }
 }
 
-/// What is known of rows whose keys follow each other: a record of `changelog_row`.
+/// The states of rows whose keys follow each other: a record of `changelog_row`.
 ///
 /// The record has the bytes of each state, and then the rows. A row begins with two numbers: how many bytes its key shares with the
 /// one before it, and in the upper bits of the other, how many follow. The lowest bit of that says that the state is the same too;
@@ -79,7 +79,7 @@ struct ChangeLogRun {
         let first: [UInt8]
         private(set) var count = 0
         private var numbers: [Int] = [], body = [UInt8](), stateSize = 0
-        /// How many rows at the end are only counted so far.
+        /// The number of rows at the end that are only counted so far.
         private var nexts = 0
         private var last = UnsafeRawBufferPointer(start: nil, count: 0), lastState = -1
 

@@ -102,6 +102,6 @@ extension ChangeLog.Position {
     /// The time of the last entry.
     var latest: Int64 { marks.values.reduce(0) { max($0, $1.clock) } }
 
-    /// Whether a copy at this position has seen what was written then and there. The times of a peer grow.
+    /// Returns whether a copy at this position has seen what was written then and there. The times of a peer grow.
     func includes(_ stamp: ChangeStamp) -> Bool { stamp.clock <= marks[stamp.peer]?.clock ?? 0 }
 }

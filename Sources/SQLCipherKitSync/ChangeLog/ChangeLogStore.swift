@@ -5,12 +5,12 @@ import SQLCipherKitCore
 /// The tables of a change log. Nothing of them is kept in memory, so a rollback undoes everything.
 struct ChangeLogStore {
     static let prefix = "changelog"
-    /// What tells the form of entries and of `changelog_row`.
+    /// The number of the form of entries and of `changelog_row`.
     static let format = 7
 
     let db: Connection
     private let names = Names()
-    /// What was read of `changelog_row` in this operation.
+    /// The states that were read from `changelog_row` in this operation.
     private let states = ChangeLogStates()
 
     init(db: Connection) { self.db = db }
@@ -31,10 +31,10 @@ struct ChangeLogStore {
             changelog_peer(peer TEXT NOT NULL, origin TEXT NOT NULL, sequence INTEGER NOT NULL, clock INTEGER NOT NULL, \
             identity INTEGER NOT NULL, PRIMARY KEY (peer, origin)) WITHOUT ROWID
             """,
-            // What was read of the chains in a store.
+            // The chains of a store, as far as they were read.
             "changelog_chain(store BLOB, chain BLOB, state BLOB NOT NULL, PRIMARY KEY (store, chain)) WITHOUT ROWID",
             "changelog_state(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
-            // What was overwritten, the times when that was noticed, and the peers whose changes were kept.
+            // The overwritten changes, the times when that was noticed, and the peers whose changes were kept.
             "changelog_conflict(id INTEGER PRIMARY KEY, peer TEXT, change BLOB NOT NULL)",
         ] { try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS main.\(table)")) }
         try db.execute("CREATE INDEX IF NOT EXISTS main.changelog_gone ON changelog_row(gone) WHERE gone IS NOT NULL")
@@ -176,7 +176,7 @@ struct ChangeLogStore {
 
     // MARK: Chains
 
-    /// What was read of the chains in a store, by the names of the chains.
+    /// Returns the read part of the chains in a store, by the names of the chains.
     func chains(in store: [UInt8]) throws -> [[UInt8]: ChangeChain] {
         let rows: [([UInt8], Data)] = try db.fetchAll(
             "SELECT chain, state FROM main.changelog_chain WHERE store = \(store)")
@@ -235,7 +235,7 @@ struct ChangeLogStore {
         return name
     }
 
-    /// What was read of `changelog_name` in this operation.
+    /// The names that were read from `changelog_name` in this operation.
     private final class Names {
         var numbers: [ExactText: Int64] = [:], texts: [UInt64: String] = [:]
     }
@@ -297,7 +297,7 @@ struct ChangeLogStore {
         return entries
     }
 
-    /// Whether others can take this peer's entries only after a whole state.
+    /// True if others can take this peer's entries only after a whole state.
     static let lacks = "lacks"
 
     func remove(_ entry: ChangeLogEntry) throws {
@@ -319,7 +319,7 @@ struct ChangeLogStore {
 
     // MARK: Rows
 
-    /// What a state of ``ChangeLogStates`` says.
+    /// Returns the row that a state of ``ChangeLogStates`` describes.
     func row(ofState number: Int) throws -> ChangeLogRow {
         if let row = states.rows[number] { return row }
         var reader = ByteReader(log: states.bytes[number]), row = ChangeLogRow()
@@ -366,7 +366,7 @@ struct ChangeLogStore {
 }
 
 extension ChangeLogStore {
-    /// What is known of a row.
+    /// Returns the state of a row.
     func row(_ table: LoggedTable, _ key: [SQLValue]) throws -> ChangeLogRow {
         let wanted = try keys(table, key)
         guard let (first, bytes) = try record(of: wanted[0]) else { return ChangeLogRow() }
@@ -601,7 +601,7 @@ extension ChangeLogStore {
         }
     }
 
-    /// Whether all triggers of the logged tables are there.
+    /// Returns whether all triggers of the logged tables are there.
     func isWatching(_ tables: LoggedTables) throws -> Bool {
         let found = Set(try db.main.entries(where: "type = 'trigger'").map { ExactText($0.name) })
         return tables.all.allSatisfy { table in triggers(table).allSatisfy { found.contains(ExactText($0.name)) } }
@@ -642,7 +642,7 @@ extension ChangeLogStore {
         try db.fetchOne(Bool.self, SQL(raw: "SELECT EXISTS (SELECT 1 FROM \(outsideTable(table)))")) ?? false
     }
 
-    /// What was noted of a row: how often it was inserted and deleted, and its key as it was spelled each time.
+    /// The notes about a row: the numbers of inserts and deletes, and its key as it was spelled each time.
     struct NotedRow {
         fileprivate(set) var spellings: [[SQLValue]] = [], inserts = 0, deletes = 0
 
@@ -699,7 +699,7 @@ extension ChangeLogStore {
     }
 }
 
-/// Whether a log of the connection is writing.
+/// The state that tells whether a log of the connection is writing.
 private final class ChangeLogWriting: ConnectionState {
     var isLogging = false
 

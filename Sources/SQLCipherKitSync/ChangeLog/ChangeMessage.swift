@@ -16,7 +16,7 @@ extension ChangeLog {
         public let until: Position
         /// The conflict rules of the sender's tables, by the tables' names.
         let rules: [String: ChangeLog.MergePolicy]
-        /// How the sender's tables compare keys, by the tables' names.
+        /// The comparison of keys in the sender's tables, by the tables' names.
         let keys: [String: [String]]
         /// The positions of the peers that the sender knows.
         let peers: [String: Position]
@@ -27,11 +27,11 @@ extension ChangeLog {
         let horizon: Int64
         /// All rows, in place of entries.
         let state: ChangeLogState?
-        /// Whether the rows are to be merged by those too that have all of their entries, because some have other rows.
+        /// True if the rows are to be merged by those too that have all of their entries, because some have other rows.
         package internal(set) var isMend = false
         /// Checksums of the sender's rows, with all entries up to ``until``; see ``ChangeLog/RowSums``.
         package internal(set) var sums: [String: Int64] = [:]
-        /// What the sender has, if it cannot get the rest, and asks for all rows.
+        /// The sender's position, if it cannot get the rest, and asks for all rows.
         package internal(set) var asks: Position?
 
         /// The number of entries, each a transaction of one peer.

@@ -36,7 +36,7 @@ extension ChangeLog {
             static let none = Mark(sequence: 0, clock: 0, identity: 0)
             static let sequences: ClosedRange<Int64> = 1...ChangeLogStore.perPeer - 1
 
-            /// Whether two marks with the same number can be of one entry.
+            /// Returns whether two marks with the same number can be of one entry.
             func isSame(as other: Mark) -> Bool { identity == 0 || other.identity == 0 || self == other }
         }
 
@@ -89,6 +89,6 @@ struct ChangeStamp: Hashable, Comparable, Sendable {
 }
 
 extension String {
-    /// Whether this can be the name of a peer. In ASCII, equal names have the same bytes.
+    /// True if this can be the name of a peer. In ASCII, equal names have the same bytes.
     var isPeerName: Bool { (1...128).contains(utf8.count) && utf8.allSatisfy { (0x21...0x7e).contains($0) } }
 }

@@ -16,7 +16,7 @@ final class LoggedTable {
     let rule: ChangeLog.MergePolicy
     /// The columns that are stored, in order.
     let columns: [String]
-    /// How the table compares keys.
+    /// The table's comparison of keys.
     let identity: RowKey
     /// The positions of the key's columns, and of the others.
     let keyPlaces: [Int], otherPlaces: [Int]

@@ -2,10 +2,9 @@ import CSQLCipher
 import SQLCipherKitCore
 
 /// Notes which rows of the logged tables a write changes, and says what has become of them.
-///
-/// It does for a change log what a ``ChangeRecorder`` does for changesets: the difference between the first and the last state of
-/// each row, whatever triggers, foreign keys and savepoints did between. It notes the record of a row as it is stored, compares it
-/// with the one that is there in the end, and writes the bytes of the entry at once.
+/// The recorder does for a change log what a ``ChangeRecorder`` does for changesets: the difference between the first and the last
+/// state of each row, whatever triggers, foreign keys and savepoints did between. It notes the record of a row as it is stored,
+/// compares it with the one that is there in the end, and writes the bytes of the entry at once.
 struct RowRecorder {
     private let connection: Connection
     private let handle: OpaquePointer
@@ -26,7 +25,7 @@ struct RowRecorder {
     /// A connection that was closed has ended its recorders.
     func close() { if connection.handle != nil { sqlcipherkit_end_recorder(handle) } }
 
-    /// What has changed, and the keys of the rows.
+    /// Returns the changes, and the keys of the rows.
     /// - Parameters:
     ///   - names: of the tables that the recording began with.
     ///   - tables: as they are now.
@@ -72,13 +71,13 @@ struct RowRecorder {
 }
 
 extension ChangeLog {
-    /// One change of an entry, with the key's bytes in `changelog_row` as the recorder has written them, and as they should be.
+    /// A change of an entry, with the key's bytes in `changelog_row` as the recorder has written them, and as they should be.
     package struct RecordedChange: Hashable {
         package let kind: RowChange.Kind
         package let table: String, key: [SQLValue], columns: [String], values: [SQLValue], keyBytes: [UInt8], expected: [UInt8]
     }
 
-    /// What a log would write of the changes that `body` makes in a transaction. Tests compare it with a changeset.
+    /// Returns the changes that a log would write when `body` runs in a transaction. Tests compare it with a changeset.
     package static func recording(
         _ db: Connection, _ names: [String], rules: [String: MergePolicy] = [:], _ body: (Connection) throws -> Void
     ) throws -> [RecordedChange] {

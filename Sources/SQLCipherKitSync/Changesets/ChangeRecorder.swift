@@ -79,14 +79,14 @@ public final class ChangeRecorder: ConnectionDependent {
         if !connection.isForked { sqlcipherkit_delete_session(handle) }
     }
 
-    /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their
+    /// True if changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their
     /// state at the end counts.
     package var isRecording: Bool { get throws { sqlite3session_enable(try live(), -1) != 0 } }
 
     /// Pauses or resumes recording.
     package func setRecording(_ isOn: Bool) throws { sqlite3session_enable(try live(), isOn ? 1 : 0) }
 
-    /// Whether changes are now marked as indirect. Changes made by triggers and foreign keys always are.
+    /// True if changes are now marked as indirect. Changes made by triggers and foreign keys always are.
     package var isIndirect: Bool { get throws { sqlite3session_indirect(try live(), -1) != 0 } }
 
     /// Sets whether changes from now on are marked as indirect.

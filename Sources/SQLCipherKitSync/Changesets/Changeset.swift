@@ -24,7 +24,7 @@ public struct Changeset: Hashable, Sendable {
     /// True if there is no change.
     public var isEmpty: Bool { data.isEmpty }
 
-    /// Whether it is a patchset.
+    /// True if it is a patchset.
     package var isPatchset: Bool { data.first == UInt8(ascii: "P") }
 
     /// A change of a row.
@@ -33,7 +33,7 @@ public struct Changeset: Hashable, Sendable {
         public let kind: RowChange.Kind
         /// The table.
         public let table: String
-        /// Whether a trigger or a foreign key made the change, or the recorder was told to mark it as indirect.
+        /// True if a trigger or a foreign key made the change, or the recorder was told to mark it as indirect.
         package let isIndirect: Bool
         /// The positions, from 0, of the columns of the primary key.
         public let primaryKey: [Int]
@@ -275,7 +275,7 @@ private struct ChangesetFormat {
     private var columnCount = 0
     private var keyCount = 0
 
-    /// Whether no part extends beyond the end of the bytes.
+    /// Returns whether no part extends beyond the end of the bytes.
     static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool { forEachPart(of: bytes) { _, _ in } }
 
     /// Calls `body` with the first byte and the bytes of each part.

@@ -183,7 +183,7 @@ private struct DiffSchema {
         objects.first { $0.type == type && $0.name.isSameText(as: name) }
     }
 
-    /// Whether a table has the same definition in another schema.
+    /// Returns whether a table has the same definition in another schema.
     func isSame(_ table: String, in other: DiffSchema) -> Bool {
         guard let ours = tables[ExactText(table)], let others = other.tables[ExactText(table)] else { return false }
         return ours.sql.isSameText(as: others.sql)
@@ -214,7 +214,7 @@ private extension SchemaEntry {
     /// The modules of this engine that a schema may name: they read nothing but the database that they are in.
     private static let modules: Set<SQLName> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
 
-    /// Whether this is a virtual table of another module.
+    /// True if this is a virtual table of another module.
     var usesOtherModule: Bool { (try? text())?.module.map { !Self.modules.contains($0) } ?? false }
 }
 
@@ -225,7 +225,7 @@ private struct TableWalk {
     /// The stored columns of the table, quoted; the row id comes first if it is the key.
     let list: [String]
     let key: [Int]
-    /// Whether the table has unique indexes besides its key, so that a row cannot always be changed before another is deleted.
+    /// True if the table has unique indexes besides its key, so that a row cannot always be changed before another is deleted.
     let isUnique: Bool
     /// Without a key, rows are matched by position only.
     var hasKey: Bool { !key.isEmpty }
@@ -614,7 +614,7 @@ private struct InsertStatements {
 
     private let start: [UInt8]
     private let table: String
-    /// Whether the row id comes first, and leaves no room for the last column: it is then set after the row is inserted.
+    /// True if the row id comes first, and leaves no room for the last column: it is then set after the row is inserted.
     private let setsRowID: Bool
     private let rowID: String
     private var sql: [UInt8] = []

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// What a copy has read of the objects that another one, or itself, has put into a store.
+/// The position of a copy in the objects that another copy, or the copy itself, has put into a store.
 struct ChangeChain: Hashable, Codable, Sendable {
     /// The number of the next object.
     var next: Int64
@@ -15,7 +15,7 @@ struct ChangeChain: Hashable, Codable, Sendable {
     var lastSize = 0
     /// When this copy last stored something, in seconds since 1970.
     var time: Int64 = 0
-    /// What the copy has, if it asks for all rows, and the number of the object after its question.
+    /// The copy's position, if it asks for all rows, and the number of the object after its question.
     var asks: ChangeLog.Position?, askedAt: Int64?
     /// The number of the question that was answered last.
     var answered: Int64?

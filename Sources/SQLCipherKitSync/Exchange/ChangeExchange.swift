@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// One synchronization: reads what others have stored, and stores what they lack.
+/// A synchronization: reads the changes that others have stored, and stores the changes that they lack.
 ///
 /// Nothing that it remembers is needed: a chain that is not continued as expected is read again from its beginning, and entries
 /// that were received before do no harm. So a store that has gone back, a killed process and a restored database need no case of
@@ -17,11 +17,11 @@ struct ChangeExchange {
     /// The first error of a chain. It does not keep the others from being read.
     private var error: (any Error)?
     fileprivate private(set) var failed: Set<[UInt8]> = []
-    /// Whether this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
+    /// True if this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
     fileprivate private(set) var isBehind = false
-    /// Whether something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
+    /// True if something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
     fileprivate private(set) var isLacking = false
-    /// Whether what is missing stays missing, and was not removed since the list was read.
+    /// True if what is missing stays missing, and was not removed since the list was read.
     private var isLastAttempt = false
     /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end.
     private var restarted: Set<[UInt8]> = []
@@ -305,7 +305,7 @@ struct ChangeExchange {
 }
 
 private extension ChangeChain {
-    /// Whether a message with all rows costs less than what has been stored since the last one.
+    /// Returns whether a message with all rows costs less than what has been stored since the last one.
     func isLong(for store: ChangeStore) -> Bool {
         let count = next - wholeAt
         return size > store.largestSize + 2 * wholeSize || count >= store.largestCount && 2 * size >= wholeSize
@@ -378,11 +378,10 @@ private struct ChangeLink {
 }
 
 /// Decides what a copy stores next.
-///
-/// What the store has is not all that its copies have: a chain may be removed, an object damaged, and what was read from there is
-/// then missing for a copy that joins. No copy can know what another one is able to read. So a copy that cannot take something
-/// asks, and each copy that has more answers with all rows, which follow nothing. Also, copies with the same entries compare their
-/// rows, and merge all rows of each other if they differ.
+/// The store may have less than its copies: a chain may be removed or an object damaged, and a copy that joins then lacks the
+/// changes that others have read from there. No copy can know what another copy is able to read. So a copy that cannot take
+/// something asks, and each copy that has more answers with all rows, which follow nothing. Also, copies with the same entries
+/// compare their rows, and merge all rows of each other if they differ.
 private struct ChangeSending: Sendable {
     private let own: ChangeChain?, others: [[UInt8]: ChangeChain]
     private let stored: ChangeLog.Position
@@ -433,7 +432,7 @@ private struct ChangeSending: Sendable {
         return message
     }
 
-    /// What the other chains ask for: whether all rows have to be stored, and to mend others.
+    /// Returns the requests of the other chains: whether all rows have to be stored, and to mend others.
     private func answers(_ log: ChangeLog) throws -> (answered: [[UInt8]: ChangeChain], isWhole: Bool, isMend: Bool) {
         let position = try log.position
         var answered: [[UInt8]: ChangeChain] = [:], isWhole = false, isMend = false, sums: ChangeLog.RowSums?

@@ -18,7 +18,7 @@ public struct ChangeStore: Sendable {
     public var gracePeriod: Duration = .seconds(365 * 86_400)
     /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
-    /// How often a copy that has changed tells the others a checksum of its rows.
+    /// The time between two checksums of its rows that a copy that has changed gives to the others.
     package var checkInterval: Duration = .seconds(86_400)
     /// Random bytes, for what need not be secret. Tests set it, so that a run can be repeated.
     package var random: @Sendable (Int) throws -> [UInt8] = { try ReplicaKey.random($0) }
@@ -32,7 +32,7 @@ public struct ChangeStore: Sendable {
 
     private final class Known: Sendable { let opened = Lock<Opened?>(nil) }
 
-    /// What the head of the store says.
+    /// The content of the store's head.
     struct Opened: Sendable, Equatable {
         let salt: [UInt8]
         /// Drawn at random, so that what was read of one store is not taken for read of another.
