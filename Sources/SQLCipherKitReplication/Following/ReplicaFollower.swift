@@ -59,7 +59,7 @@ public actor ReplicaFollower {
     private var lock: OwnFile?
     /// The number of looks without a new head, so that most of them cost one request.
     private var quietLooks = 0
-    /// Whether the copy may lack something of what was seen: after a start, or in the middle of much.
+    /// True if the copy may lack something of what was seen: after a start, or in the middle of much.
     private var isBehind = true
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
@@ -430,7 +430,7 @@ private extension Connection {
     }
 }
 
-/// How far a follower's database has come, in a file beside it. It is sealed with the database's key, or with two keys while that
+/// The progress of a follower's database, in a file beside it. It is sealed with the database's key, or with two keys while that
 /// changes.
 private struct FollowerState: Codable {
     private static let magic = Array("SQLCipherKit follower 1".utf8)

@@ -44,7 +44,7 @@ struct ReplicaBlock {
     /// The number of commits that ended before the block since the generation began.
     var commits: UInt64
     var frames: [Frame] = []
-    /// What depends on the kind; for the log, the position in the database's log after it.
+    /// The data that depends on the kind; for the log, the position in the database's log after it.
     var record: [UInt8] = []
     /// The bytes of the pages; empty in a block that was made by reading an object.
     var pages: [UInt8] = []

@@ -34,7 +34,7 @@ struct ChainPlace: Codable, Hashable {
     }
 }
 
-/// What a writer records when it begins a term.
+/// The record that a writer makes when it begins a term.
 struct TermOpening {
     /// As many as a reader may have missed and still be told apart from one that follows another history.
     static let largestAncestry = 128
@@ -97,7 +97,7 @@ struct TermOpening {
     }
 }
 
-/// What a reader has seen of a replica. It accepts only what continues it.
+/// The newest place of a replica that a reader has seen. The reader accepts only a continuation of it.
 struct HeldPlace: Codable {
     /// The identities of the sections that were followed, the present one last.
     var sections: [[UInt8]] = []
@@ -122,8 +122,7 @@ struct HeldPlace: Codable {
 
 /// The time that has certainly passed for a replica, in milliseconds since its first term. What is older than the retention is
 /// removed by this clock, and so a wrong clock of the machine removes nothing and keeps nothing.
-///
-/// It runs with the system's uptime. Between two terms, the machine's clock says how long it was: no more than ``largestStep`` is
+/// The clock runs with the system's uptime. Between two terms, the machine's clock gives the time: no more than ``largestStep`` is
 /// believed, which is also kept longer than the retention, and is taken back when the machine's clock turns out to have been ahead.
 struct ChainClock {
     let retention: UInt64
@@ -131,14 +130,14 @@ struct ChainClock {
     var largestStep: UInt64 { min(24 * 3_600_000, retention / 4) }
     private var base: UInt64 = 0
     private var start = ContinuousClock.now
-    /// What was believed of a pause that was longer.
+    /// The believed part of a pause that was longer.
     private(set) var believed: UInt64 = 0
 
     init(retention: Duration) { self.retention = UInt64(max(0, retention.milliseconds)) }
 
     var age: UInt64 { base + UInt64(max(0, (ContinuousClock.now - start).milliseconds)) }
 
-    /// What is older than this is beyond the retention; nil as long as nothing is.
+    /// The time before which everything is beyond the retention; nil as long as nothing is.
     var horizon: UInt64? {
         let age = age, kept = retention + largestStep
         return age > kept ? age - kept : nil

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// What the head says of a section, sealed with its key. Its size does not depend on what is stored.
+/// The head's data about a section, sealed with its key. Its size does not depend on the stored content.
 struct ReplicaContents {
     /// Where the chain was when the head was stored. What was stored since are the links from its number on.
     var place = ChainPlace.none

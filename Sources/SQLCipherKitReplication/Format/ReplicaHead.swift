@@ -5,7 +5,7 @@ import SQLCipherKitFiles
 /// sealed with its key, so that a writer with a new key carries the older sections along without reading them.
 struct ReplicaHead {
     static let name = "head"
-    /// What a form of this package that was never released has used instead.
+    /// The name in a form of this package that was never released.
     static let formerName = "manifest"
     /// A passphrase costs a key derivation for each section, and the store is not trusted: there cannot be thousands of them.
     static let largestSectionCount = 16
@@ -95,7 +95,7 @@ struct ReplicaHead {
         return (try ReplicaHead(object.bytes), object)
     }
 
-    /// Whether a replica gives objects such a name: the identity of a section, and what the object has.
+    /// Returns whether a replica gives objects such a name: the identity of a section, and what the object has.
     static func isObject(_ name: String) -> Bool {
         let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == 16, parts[0].allSatisfy("0123456789abcdef".utf8.contains) else { return false }

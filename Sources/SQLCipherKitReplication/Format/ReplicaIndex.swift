@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// What a store holds of a section, in the order in which it was stored.
+/// The objects of a section in a store, in the order in which they were stored.
 ///
 /// The newest entries are in the head. As soon as there are ``fanOut`` of one level, they become an object, a *page*, and the head
 /// gets one entry of the next level instead. So the head stays small, and what it says of everything stored grows nowhere else.
@@ -59,8 +59,8 @@ struct ReplicaIndex {
         var place: ChainPlace
     }
 
-    /// What the writer of a former term may have left, known by its names alone: links that were joined, and a snapshot that was
-    /// begun. It is removed with the entry.
+    /// The objects that the writer of a former term may have left, known by their names alone: links that were joined, and a
+    /// snapshot that was begun. It is removed with the entry.
     struct LeftoversEntry: Hashable {
         var term: [UInt8]
         var links: Range<UInt64>

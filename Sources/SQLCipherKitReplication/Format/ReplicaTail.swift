@@ -7,9 +7,10 @@ struct ReplicaTail {
         let number: UInt64
         /// The tag before its first block.
         let predecessor: [UInt8]
-        /// What an index would say of it.
+        /// The entry that an index would have for the link.
         let entry: ReplicaIndex.LogEntry
-        /// Its bytes with the blocks in them; nil if the links before it were too large, and it is read again when it is needed.
+        /// The link's bytes with the blocks in them; nil if the links before it were too large, and it is read again when it is
+        /// needed.
         let content: Content?
     }
 
@@ -18,13 +19,13 @@ struct ReplicaTail {
         let blocks: [ReplicaBlock.Opened]
     }
 
-    /// What is kept of the links, in bytes. A writer stores fewer after a head; a store that shows an old head has more.
+    /// The most bytes of links that are kept. A writer stores fewer after a head; a store that shows an old head has more.
     static let largestContent = 16 << 20
 
     private(set) var links: [Link] = []
     /// The end of the chain, as far as is known.
     private(set) var end: ChainPlace
-    /// Whether another writer has closed the term.
+    /// True if another writer has closed the term.
     private(set) var isClosed = false
     /// The tag at the place of the head.
     private let start: [UInt8]
@@ -36,7 +37,7 @@ struct ReplicaTail {
 
     init(after place: ChainPlace) { (end, start) = (place, place.tag) }
 
-    /// Whether all links have their content.
+    /// True if all links have their content.
     var isWhole: Bool { links.last?.content != nil || links.isEmpty }
 
     /// Reads what follows, up to a link that is not there.

@@ -4,8 +4,7 @@ import SQLCipherKitCore
 import SQLCipherKitFiles
 
 /// Reads the states of a database from a store, and checks everything that it reads.
-///
-/// It goes only forward: what it has seen is in the history of everything that it sees later.
+/// A reader goes only forward: the state that it has seen is in the history of every state that it sees later.
 struct ReplicaReader {
     let store: CheckedStore
     private var encryption: DatabaseKey?
@@ -18,15 +17,15 @@ struct ReplicaReader {
     /// The identity of the section that the key opens, and the names of its objects.
     private(set) var section: [UInt8] = []
     private(set) var names = ReplicaNames([])
-    /// Whether there is a newer section, which the key does not open.
+    /// True if there is a newer section, which the key does not open.
     private(set) var isSuperseded = false
-    /// What was stored after the head.
+    /// The links that were stored after the head.
     private(set) var tail = ReplicaTail(after: .none)
-    /// How the term began.
+    /// The opening of the term.
     private(set) var opening = TermOpening(term: [], ancestry: [])
     /// The sections that have been followed, the present one last.
     private var sections: [[UInt8]] = []
-    /// Whether a section counts only if it has a state, as long as another one has.
+    /// True if a section counts only if it has a state, as long as another one has.
     private let needsState: Bool
 
     /// - Parameters:
@@ -359,7 +358,7 @@ extension ReplicaReader {
         return try page.entries(await object(names.page(page.number, of: page.term), upTo: page.size), with: key)
     }
 
-    /// How to restore the newest state; nil if there is none yet.
+    /// Returns the plan to restore the newest state; nil if there is none yet.
     func newestPlan() async throws -> Plan? {
         try await plan { entry, _ in
             switch entry {
@@ -475,7 +474,7 @@ extension ReplicaReader {
         return blocks?.last { $0.block.time <= time }?.block.endCommits
     }
 
-    /// What can be restored, from the oldest generation to the newest.
+    /// Returns the generations that can be restored, from the oldest to the newest.
     func generations() async throws -> [Replicator.Generation] {
         var generations: [Replicator.Generation] = [], logs: [ReplicaIndex.LogEntry] = []
         var snapshots: [ReplicaIndex.SnapshotEntry] = []

@@ -214,14 +214,13 @@ extension Replicator {
     }
 }
 
-/// How far a restore has come, so that another one can go on with the pages that are there.
-///
-/// It is sealed with the key of the replica. All pages up to it were authentic when they were written, and are checked again when
-/// the file is complete.
+/// The progress of a restore, so that another restore can continue with the pages that are there.
+/// The progress is sealed with the key of the replica. All pages up to it were authentic when they were written, and are checked
+/// again when the file is complete.
 private struct RestoreProgress: Codable {
     private static let magic = Array("SQLCipherKit restore 2".utf8)
 
-    /// What was seen of the replica.
+    /// The place of the replica that was seen.
     var held: HeldPlace
     let generation: UInt32
     let pageSize: Int
@@ -259,8 +258,8 @@ private struct RestoreProgress: Codable {
 
     func sealed(with key: ReplicaKey) throws -> [UInt8] { try key.seal(note: self, as: Self.magic) }
 
-    /// Whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same, without
-    /// the pages.
+    /// Returns whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same,
+    /// without the pages.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
     ///   was a newer one, or another.
     func isPart(of reader: ReplicaReader, _ moment: Replicator.RestorePoint, _ path: String) throws -> Bool {
@@ -274,7 +273,7 @@ private struct RestoreProgress: Codable {
         return true
     }
 
-    /// Whether the pages are a part of the state of the plan. The log says by its tags whether it continues them.
+    /// Returns whether the pages are a part of the state of the plan. The log says by its tags whether it continues them.
     func leads(to plan: ReplicaReader.Plan) -> Bool {
         guard plan.generation == generation, plan.pageSize == pageSize, plan.commit >= target else { return false }
         if snapshotPlace != nil { return plan.snapshot.identity == snapshot }

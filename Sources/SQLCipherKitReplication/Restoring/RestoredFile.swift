@@ -12,7 +12,7 @@ package final class RestoredFile {
     package let pagesPath: String
     private var pages: OwnFile?
     private var hasRecord: Bool
-    /// What the last record says; nil if the file is empty.
+    /// The last record; nil if the file is empty.
     package private(set) var record: [UInt8]?
 
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name already and it must not be replaced, or if it
@@ -85,7 +85,7 @@ package final class RestoredFile {
         }
     }
 
-    /// Whether ``publish(key:replacing:)`` has found the pages damaged.
+    /// Returns whether ``publish(key:replacing:)`` has found the pages damaged.
     package static func isDamage(_ error: DatabaseError) -> Bool {
         (error.code.primary == .corrupt || error.code.primary == .notADatabase) && error.reason != .replicaDamaged
     }

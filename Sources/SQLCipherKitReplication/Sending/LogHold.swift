@@ -28,7 +28,7 @@ final class LogHold {
     /// Uses a connection that another owner closes.
     init(_ connection: Connection) { self.connection = connection }
 
-    /// Whether no transaction is open.
+    /// True if no transaction is open.
     var isIdle: Bool { !connection.isInTransaction }
 
     /// Begins a read transaction.
@@ -114,8 +114,8 @@ final class LogHold {
         return (result.logFrames, result.checkpointedFrames)
     }
 
-    /// Whether another connection, of any process, is in a checkpoint, and keeps all others from writing meanwhile: it waits for
-    /// readers of the log, as all kinds but PASSIVE do (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+    /// Returns whether another connection, of any process, is in a checkpoint, and keeps all others from writing meanwhile: it
+    /// waits for readers of the log, as all kinds but PASSIVE do (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
     func isCheckpointWaiting() -> Bool {
         guard let handle = try? connection.liveOutsideHooks() else { return false }
         return sqlcipherkit_log_lock_is_taken(handle, "main", 1) != 0 && sqlcipherkit_log_lock_is_taken(handle, "main", 0) != 0
@@ -171,7 +171,7 @@ final class LogHolds: Sendable {
     private struct State {
         var current: LogHold, next: LogHold
         var isLost = false
-        /// What is known to be on the disk.
+        /// The mark up to which the log is known to be on the disk.
         var durable: LogMark?
 
         var isIdle: Bool { current.isIdle && next.isIdle }
@@ -184,7 +184,7 @@ final class LogHolds: Sendable {
 
     private let state: Lock<State>
     private let probe: Lock<LogHold>
-    /// Whether this replica checkpoints itself.
+    /// True if this replica checkpoints itself.
     private let isCheckpointing = Atomic<Bool>(false)
     private let isAsking = Atomic<Bool>(false)
 
@@ -243,7 +243,7 @@ final class LogHolds: Sendable {
 
     var isHolding: Bool { state.withLock { !$0.isIdle } }
 
-    /// Whether a checkpoint of another connection keeps others from writing while it waits for readers.
+    /// True if a checkpoint of another connection keeps others from writing while it waits for readers.
     var isCheckpointWaiting: Bool {
         !isCheckpointing.load(ordering: .sequentiallyConsistent) && probe.withLock { $0.isCheckpointWaiting() }
     }

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// What a database holds of a replica, in a file beside it with the suffix `-replicated-` and the section.
+/// The place of a replica that a database holds, in a file beside it with the suffix `-replicated-` and the section.
 ///
 /// A replica goes on only from there: if the store lacks it, the store has gone back, and if the store has more, the database is
 /// another machine's old state. A restore of the newest state writes it too, and a conversion keeps it. Without the file, or with
@@ -19,8 +19,8 @@ struct ReplicaMemory {
     /// The path of the file.
     var path: String { notes.path }
 
-    /// What is written down: where the database is, and where it is if one of the claims was successful that no one has heard of. A
-    /// database that is missing holds what it has held.
+    /// Returns the places that are written down: the database's place, and its place if one of the claims was successful whose
+    /// answer was lost. A database that is missing holds the same places as before.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
     func read() throws -> [HeldPlace] {
         guard let note = try notes.read() else { return [] }

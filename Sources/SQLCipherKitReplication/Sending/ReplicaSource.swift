@@ -21,7 +21,7 @@ final class ReplicaSource {
     private var file: LogFile?
 
     private let keepsLog: Bool
-    /// What identifies the database's file.
+    /// The identity of the database's file.
     private let identity: [UInt64]?
 
     init(_ location: DatabaseLocation, _ key: DatabaseKey, keepsLog: Bool = false) throws {
@@ -47,7 +47,7 @@ final class ReplicaSource {
         checkpointer.close()
     }
 
-    /// Whether there is another file under the database's name, or none, while this one is open.
+    /// True if there is another file under the database's name, or none, while this one is open.
     var isReplaced: Bool { DatabaseFile.identity(of: path) != identity }
 
     /// Holds nothing until a waiting checkpoint has ended, and then the log again. Everything up to its end must have been read.
@@ -157,7 +157,7 @@ final class ReplicaSource {
         self.target = nil
     }
 
-    /// How much of the log was read, and how much is left up to the target, in bytes.
+    /// The size of the log that was read, and the size that is left up to the target, in bytes.
     var readSize: Int { Int(position.frame) * (pageSize + 24) }
     var leftSize: Int { Int((target?.frame ?? 0) - min(position.frame, target?.frame ?? 0)) * (pageSize + 24) }
 

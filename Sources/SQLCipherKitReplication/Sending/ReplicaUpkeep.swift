@@ -4,8 +4,7 @@ import SQLCipherKitFiles
 /// Removing what is no longer needed. What that is follows from what the replica has stored itself, and from the index that it
 /// took over, which its key authenticates. What a store lists or shows decides nothing. A store that has gone back may need what
 /// was joined or retired since: so removals follow a head that was stored just before, which shows that it has not.
-///
-/// It has an actor's isolation: that of the ``Replicator`` that owns it.
+/// The object has the isolation of the ``Replicator`` that owns it.
 final class ReplicaUpkeep {
     private static let removalsPerTurn = 200, entriesPerSweep = 4096
 
@@ -18,7 +17,7 @@ final class ReplicaUpkeep {
     private var retiredAt: ContinuousClock.Instant?
     /// The oldest pages of the index, and those that the last walk has come through.
     private var pages: [[UInt8]: [ReplicaIndex.Entry]] = [:], passedPages: [ReplicaIndex.PageEntry] = []
-    /// Whether there may be objects of sections that were taken out of the head.
+    /// True if there may be objects of sections that were taken out of the head.
     private var hasUnlistedSections = true, listedNothingSince: ContinuousClock.Instant?
 
     init(_ store: CheckedStore, _ options: Replicator.Options) { (self.store, self.options) = (store, options) }
@@ -36,7 +35,7 @@ final class ReplicaUpkeep {
         joined += links.map { ($0, time) }
     }
 
-    /// Whether it is time to look for what is no longer needed. Then the next time is later.
+    /// Returns whether it is time to look for what is no longer needed. Then the next time is later.
     func isSweepDue() -> Bool {
         let interval = min(options.sweepInterval, options.retention / 4)
         if let lastSweep, .now - lastSweep < interval { return false }
@@ -82,7 +81,7 @@ final class ReplicaUpkeep {
         return needed.number
     }
 
-    /// Whether entries have been out of the index for the time of grace, and their objects may be there.
+    /// Returns whether entries have been out of the index for the time of grace, and their objects may be there.
     func isRemovalDue(_ index: ReplicaIndex) -> Bool {
         guard index.kept < index.first else { return false }
         // After a start it is not known since when.

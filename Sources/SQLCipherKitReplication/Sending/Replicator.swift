@@ -39,9 +39,9 @@ public actor Replicator {
     // MARK: The database
 
     private var source: ReplicaSource?
-    /// Whether the pool leaves the size of the log to the replica.
+    /// True if the pool leaves the size of the log to the replica.
     private var holdsLog = false
-    /// Whether the database's file was replaced, and has to be opened again.
+    /// True if the database's file was replaced, and has to be opened again.
     private var isReplaced = false
     /// When the log could last not be made to start from the beginning.
     private var failedRestart: ContinuousClock.Instant?
@@ -59,17 +59,17 @@ public actor Replicator {
     private var formerTerms: Set<[UInt8]> = []
     /// The first generation whose states come after all of that, and whether the store has gone back before it.
     private var firstGeneration: UInt32 = 0, isHealing = false
-    /// Whether the term has begun a history where there is another one, and with it a generation.
+    /// True if the term has begun a history where there is another one, and with it a generation.
     private var beginsHistory = false
     private var names = ReplicaNames([])
     private var clock: ChainClock
     private var isClaimed = false
     /// The number of the last snapshot or page of the term.
     private var counter: UInt64 = 0
-    /// What this replica had stored when the store went back, and the least number of the next generation.
+    /// The place that this replica had stored when the store went back, and the least number of the next generation.
     private var ownPlace: ChainPlace?
     private var least: UInt32 = 0
-    /// How often something else was found in the store than what was stored, one time after the other.
+    /// The number of times in a row that the store had something else than what was stored.
     private var sightings = 0
 
     // MARK: What is stored
@@ -79,18 +79,18 @@ public actor Replicator {
     private var version: String?
     /// The content of the section, with changes that the store's head may not have yet.
     private var contents = ReplicaContents()
-    /// Whether `contents` or `head` has changed since the head was stored.
+    /// True if `contents` or `head` has changed since the head was stored.
     private var isChanged = false
-    /// Whether a head was stored in this turn: the store has not gone back.
+    /// True if a head was stored in this turn: the store has not gone back.
     private var isHeadProven = false
     /// A head and a link whose storing has begun.
     private var pending: PendingHead?
     private var pendingLink: PendingLink?
-    /// What the next head names, and a store that has gone back since it was stored lacks.
+    /// The objects that the next head names, and that a store lacks if it has gone back since they were stored.
     private var unproven: [UnprovenObject] = []
     /// The links since the head, from the first on of which it is not known that it was there when the next one was stored.
     private var links: [UnprovenObject] = []
-    /// Whether the same is not known of the head, and whether the last of all was stored since the last look at the log.
+    /// True if the same is not known of the head; and true if the last object was stored since the last look at the log.
     private var isHeadUnproven = false, isLastNew = false
     /// Blocks that were read and are not stored yet.
     private var queue: [SealedBlock] = []
@@ -104,7 +104,7 @@ public actor Replicator {
     private struct Waiter {
         let number: Int
         let continuation: CheckedContinuation<Position, any Error>
-        /// Whether a look at the log has begun since the call.
+        /// True if a look at the log has begun since the call.
         var isServed = false
     }
 
@@ -340,7 +340,7 @@ public actor Replicator {
         await nap.value
     }
 
-    /// Whether something is to be stored at once.
+    /// True if something is to be stored at once.
     private var isWanted: Bool { isStopping || !waiters.isEmpty }
 
     /// Marks the calls that wait: the look at the log that begins now includes their commits.
@@ -369,7 +369,7 @@ public actor Replicator {
 
 // MARK: Shipping
 
-/// One turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
+/// A turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
 extension Replicator {
     /// A block that was read from the log and sealed.
     private struct SealedBlock {
@@ -407,7 +407,7 @@ extension Replicator {
         try await maintain()
     }
 
-    /// Whether it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so
+    /// True if it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so
     /// much is new that objects are large.
     private var mayStore: Bool {
         let hasRequest = budget.allowsRequest(every: options.interval * 2)
@@ -501,9 +501,9 @@ extension Replicator {
     /// A link whose storing has begun. Whatever happens, the same bytes are stored under its number.
     private struct PendingLink {
         let bytes: [UInt8]
-        /// What is new in it.
+        /// The new block in the link.
         let block: SealedBlock?
-        /// Whether it also has everything that was kept.
+        /// True if it also has everything that was kept.
         let isJoined: Bool
     }
 
@@ -592,7 +592,7 @@ extension Replicator {
         if hasRestarted { failedRestart = nil }
     }
 
-    /// What may be read while writers wait, in bytes.
+    /// The most bytes that may be read while writers wait.
     private static let largestRest = 1 << 20
 
     /// Gives up the log when it has become too large while the store could not be reached.
@@ -728,7 +728,7 @@ extension Replicator {
         let name: String
         /// The last bytes of it, and the tag of what is before it.
         let tag: [UInt8], predecessor: [UInt8]
-        /// Whether something else may have been stored in its place.
+        /// True if something else may have been stored in its place.
         var isDoubtful = false
 
         init(_ name: String, _ bytes: [UInt8], after predecessor: [UInt8] = ChainPlace.none.tag) {
@@ -784,8 +784,8 @@ extension Replicator {
         throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
     }
 
-    /// Whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the answer
-    /// to that was lost, the object is read, and replaced by itself if it is the present version.
+    /// Returns whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the
+    /// answer to that was lost, the object is read, and replaced by itself if it is the present version.
     private func isThere(_ object: UnprovenObject) async throws -> Bool {
         guard let key = source?.key else { return true }
         let name = object.name, late = DatabaseError.unavailableStore("the store is not up to date: \(name) is missing")
@@ -864,7 +864,7 @@ extension Replicator {
 
 /// Beginning a term: no other writer can store anything in the former one any more.
 extension Replicator {
-    /// What the store holds of the section with the database's key, and where its chain ends.
+    /// The section with the database's key in the store, and the end of its chain.
     private struct Former {
         var contents: ReplicaContents
         var tail: ReplicaTail
@@ -872,7 +872,7 @@ extension Replicator {
         /// The version of the head.
         var version: String
 
-        /// Whether its last generation has no snapshot, as its writer has ended before that was complete.
+        /// True if its last generation has no snapshot, as its writer has ended before that was complete.
         var lacksSnapshot: Bool {
             contents.snapshot == nil || tail.links.last.map { $0.entry.generation != contents.generation } ?? false
         }
@@ -1068,9 +1068,9 @@ extension Replicator {
 
 // MARK: What the database holds
 
-/// What the database holds of the replica: from there alone it goes on.
+/// The places of the replica that the database holds: it continues only from there.
 extension Replicator {
-    /// What the database holds of the newest section of which it holds something, and where that is written.
+    /// Returns the places that the database holds of the newest section of which it holds any, and the file that has them.
     private func newestMemory(of head: ReplicaHead) throws -> (memory: ReplicaMemory?, known: [HeldPlace]) {
         guard let source else { return (nil, []) }
         for section in (head.removed + head.sections.map(\.id)).reversed() {
@@ -1242,7 +1242,7 @@ extension Replicator {
 
 // MARK: The database's file
 
-/// What else happens to the database while it is replicated.
+/// Other events of the database while it is replicated.
 extension Replicator {
     /// Makes sure that the database's file is the one that was opened.
     /// - Throws: ``DatabaseError/Reason/databaseReplaced``. The next turn opens the new file, and begins a generation.

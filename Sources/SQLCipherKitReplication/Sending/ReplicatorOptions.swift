@@ -35,10 +35,10 @@ extension Replicator {
         package var now: @Sendable () -> Date = { Date() }
         /// The number of objects of one level that are joined to one of the next. Tests set it.
         package var fanOut = 16
-        /// How often to look for what is no longer needed. Tests set it.
+        /// The time between two searches for objects that are no longer needed. Tests set it.
         package var sweepInterval: Duration = .seconds(60)
-        /// How long the replica may be busy while a checkpoint of another program waits for it, and all writers for that. Tests set
-        /// it.
+        /// The time that the replica may be busy while a checkpoint of another program waits for it, and all writers for that.
+        /// Tests set it.
         package var patience: Duration = .milliseconds(80)
         /// The number of parts of a snapshot that are stored before the log is looked at again.
         package var partsPerStep = 4

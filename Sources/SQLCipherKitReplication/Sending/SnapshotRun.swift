@@ -22,7 +22,7 @@ struct SnapshotRun {
     private var tag: [UInt8]
     /// A part that was read and is not stored yet.
     private var part: (bytes: [UInt8], pages: Int)?
-    /// Whether all pages were stored before the last look at the log.
+    /// True if all pages were stored before the last look at the log.
     private(set) var willBeComplete = false
 
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
@@ -37,9 +37,9 @@ struct SnapshotRun {
         loggedLeft = logged.frames.keys.filter { $0 <= pages && $0 != lockPage }.sorted(by: >)
     }
 
-    /// Whether the log that was there at the beginning must still be kept.
+    /// True if the log that was there at the beginning must still be kept.
     var needsLog: Bool { !loggedLeft.isEmpty }
-    /// Whether all pages were read and stored.
+    /// True if all pages were read and stored.
     var isRead: Bool { !needsLog && nextPage > pages && part == nil }
 
     /// Called when a look at the log begins.
@@ -117,7 +117,7 @@ struct SnapshotRun {
         self = run
     }
 
-    /// What the index says of the complete snapshot: everything that changed while it was read is in the log.
+    /// Returns the index's entry of the complete snapshot: everything that changed while it was read is in the log.
     func entry(_ contents: ReplicaContents, of term: [UInt8], time: Int64, age: UInt64) -> ReplicaIndex.SnapshotEntry {
         ReplicaIndex.SnapshotEntry(
             term: term, number: number, parts: parts, size: size, generation: contents.generation, pageSize: contents.pageSize,
