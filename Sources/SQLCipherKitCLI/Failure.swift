@@ -22,7 +22,7 @@ struct Failure: Error {
         self.status = status
     }
 
-    /// Whether an error comes from a command, and not from the parser of the command line.
+    /// Returns whether an error comes from a command, and not from the parser of the command line.
     static func describes(_ error: any Error) -> Bool { error is Failure || error is DatabaseError }
 
     /// - Parameter firstLine: the line of the script on which the failing statement begins.
@@ -49,7 +49,7 @@ struct Failure: Error {
         self.init(message + " (see sqlcipherkit --help)", status: .usage)
     }
 
-    /// Whether the command is `query`, which opens the database for reading only unless `--write` is given.
+    /// True if the command is `query`, which opens the database for reading only unless `--write` is given.
     private static var hasWriteOption: Bool {
         Invocation.current.arguments.dropFirst().first == QueryCommand.configuration.commandName
     }

@@ -33,7 +33,7 @@ package final class Invocation: @unchecked Sendable {
         self.output = Output(to: output)
     }
 
-    /// Whether the process is the tool itself.
+    /// True if the process is the tool itself.
     var isProgram: Bool { variables == nil }
 
     var environment: [String: String] { variables ?? ProcessInfo.processInfo.environment }

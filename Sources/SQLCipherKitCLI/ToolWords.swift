@@ -33,7 +33,7 @@ enum ToolWords {
         return "\(fact): \(found.words)"
     }
 
-    /// Whether the text names a Swift call with argument labels, or one of the library's types. A path does not count.
+    /// Returns whether the text names a Swift call with argument labels, or one of the library's types. A path does not count.
     private static func namesCall(_ text: String) -> Bool {
         text.split(separator: " ").contains { word in
             if word.contains("/") { return false }

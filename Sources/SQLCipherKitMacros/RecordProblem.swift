@@ -13,7 +13,7 @@ struct RecordProblem: DiagnosticMessage, FixItMessage {
     var fixItID: MessageID { diagnosticID }
 }
 
-/// What was found wrong with a record.
+/// The problems of a record.
 struct RecordProblems {
     private(set) var list: [Diagnostic] = []
 

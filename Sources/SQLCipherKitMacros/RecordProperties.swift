@@ -5,7 +5,7 @@ import SwiftSyntax
 struct RecordProperties {
     private(set) var list: [RecordProperty] = []
     private(set) var problems = RecordProblems()
-    /// Whether the record has a `columnNaming`: what the names become is not known here.
+    /// True if the record has a `columnNaming`: the resulting names are not known here.
     private(set) var hasNaming = false
 
     var columns: [RecordProperty] { list.filter { !$0.isIgnored } }

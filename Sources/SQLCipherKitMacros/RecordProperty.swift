@@ -7,7 +7,7 @@ struct RecordProperty {
     let node: Syntax
     let type: TypeSyntax?
     var column: String
-    /// What follows the property in the table's description: `.primaryKey()` and the like.
+    /// The calls after the property in the table's description: `.primaryKey()` and the like.
     var description = ""
     var isPrimaryKey = false
     var isAutoincrement = false
@@ -50,7 +50,7 @@ extension ExprSyntax {
 }
 
 extension PatternBindingSyntax {
-    /// Whether it has a getter, and so no storage.
+    /// True if the property has a getter, and so no storage.
     var isComputed: Bool {
         guard let accessors = accessorBlock?.accessors else { return false }
         guard case .accessors(let list) = accessors else { return true }

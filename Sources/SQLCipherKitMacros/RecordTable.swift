@@ -1,7 +1,7 @@
 #if Macros
 import SwiftSyntax
 
-/// What `@Record` itself says: the table's name, its kind, its constraints and indexes.
+/// The arguments of `@Record` itself: the table's name, its kind, its constraints and indexes.
 struct RecordTable {
     /// The name as it is written; nil for the type's own.
     private(set) var name: String?

@@ -45,7 +45,7 @@ struct AdoptCommand: FileCommand {
         "What numbers mean as dates: \(NumberMeaning.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "meaning"))
     var numbers: NumberMeaning?
 
-    /// What a number in a file means as a date.
+    /// The meaning of a number in a file as a date.
     enum NumberMeaning: String, ExpressibleByArgument, CaseIterable {
         case seconds, milliseconds, secondsSince2001 = "seconds-since-2001", julianDays = "julian-days"
 
@@ -168,6 +168,6 @@ struct AdoptCommand: FileCommand {
 extension Schema.ValueReport.Column {
     fileprivate var place: String { "\(table).\(name)" }
 
-    /// What its numbers seem to mean as dates; nil if they seem to be none.
+    /// The apparent meaning of its numbers as dates; nil if they do not seem to be dates.
     fileprivate var meaning: AdoptCommand.NumberMeaning? { forms.lazy.compactMap { AdoptCommand.NumberMeaning($0.form) }.first }
 }

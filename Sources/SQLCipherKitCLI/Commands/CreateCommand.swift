@@ -66,7 +66,7 @@ struct CreateCommand: FileCommand {
 
     private enum Transaction { case begin, commit, rollback }
 
-    /// What a statement does to the transaction; nil if it does anything else.
+    /// Returns the effect of a statement on the transaction; nil if it has none.
     private static func transaction(_ sql: String) -> Transaction? {
         if sql.utf8.count > 100 { return nil }
         let words = sql.lowercased().split { !$0.isLetter }.map(String.init)

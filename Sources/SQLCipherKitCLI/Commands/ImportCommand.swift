@@ -250,7 +250,7 @@ struct ImportCommand: FileCommand {
         writer.finish()
     }
 
-    /// What was done, for `--json`.
+    /// The report, for `--json`.
     private struct Done {
         var sources: [JSONValue] = []
         var indexes: [String] = []

@@ -4,7 +4,7 @@ import SQLCipherKit
 /// The values of `--param`.
 struct ParameterValues {
     private let texts: [String]
-    /// Whether several statements use them: each takes those that it names.
+    /// True if several statements use them: each takes those that it names.
     var isShared = false
 
     init(_ texts: [String]) throws { self.texts = texts }
@@ -45,7 +45,7 @@ struct ParameterValues {
         return .text(text)
     }
 
-    /// Whether the number would lose zeros of the text, which a column of text keeps.
+    /// Returns whether the number would lose zeros of the text, which a column of text keeps.
     private static func losesZero(_ text: String) -> Bool {
         let digits = Array(text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") })
         guard digits.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) else { return false }

@@ -57,7 +57,7 @@ struct QueryCommand: ReadingCommand {
         guard statements.count > 1 else { return try run(text, db, try ParameterValues(parameters)) }
         var values = try ParameterValues(parameters)
         values.isShared = true
-        // What one statement changes is undone if a later one fails.
+        // The changes of a statement are undone if a later statement fails.
         if write, !statements.contains(where: Self.endsTransactions) {
             try db.transaction { db in for statement in statements { try run(statement, db, values) } }
         } else {
@@ -65,7 +65,7 @@ struct QueryCommand: ReadingCommand {
         }
     }
 
-    /// Whether a statement cannot run in a transaction.
+    /// Returns whether a statement cannot run in a transaction.
     private static func endsTransactions(_ sql: String) -> Bool {
         let first = SQLWords.tokens(String(sql.prefix(1000))).words.first?.lowercased() ?? ""
         return ["begin", "commit", "end", "rollback", "vacuum", "pragma", "attach", "detach"].contains(first)

@@ -100,7 +100,7 @@ struct RestoreCommand: FileCommand {
     }
 }
 
-/// Which state of a replica to restore.
+/// The state of a replica to restore.
 struct ReplicaRestoreOptions: ParsableArguments {
     @Option(name: .customLong("from"), help: ArgumentHelp("Restore from a replica.", valueName: "store"), completion: .directory)
     var store: String?

@@ -34,7 +34,7 @@ struct ShellCommand: FileCommand {
             \(JSONForm.rows(with: "the columns of a statement, for each statement that has columns"))
             """)
 
-    /// What people type in SQLite's shell, and what they type here.
+    /// The commands of SQLite's shell, and the commands to type here.
     private static let commands: [(theirs: String, ours: String)] = [
         ".backup .restore .save .open", ".bail .changes .echo .headers .timer", ".databases .tables .indexes .schema",
         ".dump [TABLE]", ".exit .quit exit quit help .help", ".import --csv --skip 1 FILE TABLE",

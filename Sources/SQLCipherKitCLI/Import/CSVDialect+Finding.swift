@@ -1,16 +1,16 @@
-/// What the user says about a CSV file. Whatever is nil is detected.
+/// The user's settings for a CSV file. A setting that is nil is detected.
 struct CSVOptions {
     enum Quote { case none, lenient, byte(UInt8) }
     enum Ragged: String, CaseIterable { case error, pad, skip }
 
     var delimiter: UInt8?
-    /// Whether any number of blanks is the delimiter.
+    /// True if any number of blanks is the delimiter.
     var mergesBlanks = false
     var quote: Quote?
     var hasHeader: Bool?
-    /// What to do with a record that has more or fewer fields than the first line.
+    /// The treatment of a record that has more or fewer fields than the first line.
     var ragged = Ragged.error
-    /// Whether every field is stored as text.
+    /// True if every field is stored as text.
     var keepsText = false
     /// The number of lines to leave out before the first record; nil is detected.
     var skip: Int?
@@ -18,7 +18,7 @@ struct CSVOptions {
     var escape: UInt8?
     /// Fields without quotes that are NULL.
     var nulls: [[UInt8]] = []
-    /// Whether columns get other names where several have the same.
+    /// True if columns get other names where several have the same.
     var renames = false
 }
 
@@ -133,7 +133,7 @@ extension CSVDialect {
 /// The beginning of a file, read in one of the dialects.
 private struct Reading {
     private(set) var dialect: CSVDialect
-    /// Whether several columns in the first line are sufficient evidence.
+    /// True if several columns in the first line are sufficient evidence.
     private let isUsual: Bool
     private var records: [[CSVField]] = []
     private var isBroken = false
@@ -235,7 +235,7 @@ private struct Reading {
     }
 
     var width: Int { (records.first?.count ?? 0) + (surplus == nil ? 0 : 1) }
-    /// What all records have beyond the names, which are at least two.
+    /// The fields that all records have beyond the names, which are at least two.
     private var surplus: CSVDialect.Surplus?
     /// The fraction of records that have as many fields as the first one.
     private var evenness: Double {
@@ -259,7 +259,7 @@ private struct Reading {
         return other.delimitersAreDecimal && !delimitersAreDecimal
     }
 
-    /// Whether this reading, with apostrophes as quotes, is even and the other is not, or has all of its fields quoted.
+    /// Returns whether this reading, with apostrophes as quotes, is even and the other is not, or has all of its fields quoted.
     func explainsMore(than other: Reading) -> Bool {
         guard isEven, hasQuoted else { return false }
         return !other.isEven || other.surplus != nil
@@ -275,7 +275,7 @@ private struct Reading {
         }
     }
 
-    /// Whether each field but the first begins with a blank.
+    /// True if each field but the first begins with a blank.
     var hasBlanksBeforeFields: Bool {
         var isAny = false
         for field in records.lazy.flatMap({ $0.dropFirst() }) where !field.bytes.isEmpty {
@@ -285,7 +285,7 @@ private struct Reading {
         return isAny
     }
 
-    /// Whether all records have as many fields, and they are numbers: in one column at least of several, or in both of two.
+    /// True if all records have as many fields, and they are numbers: in one column at least of several, or in both of two.
     var separatesNumbers: Bool {
         guard width > 1, isEven, records.count > 1, let first = records.first else { return false }
         func isNumbers(_ column: Int) -> Bool {
@@ -294,7 +294,7 @@ private struct Reading {
         return width > 2 ? first.indices.contains(where: isNumbers) : first.indices.allSatisfy(isNumbers)
     }
 
-    /// Whether the first line has names. It has values if a column of numbers, dates and the like begins in it.
+    /// True if the first line has names. It has values if a column of numbers, dates and the like begins in it.
     var hasHeader: Bool {
         guard let first = records.first else { return true }
         return !first.indices.contains { column in
@@ -313,7 +313,7 @@ private struct CSVField {
 
     var isNumber: Bool { !isQuoted && Double(String(decoding: bytes, as: UTF8.self)) != nil }
 
-    /// Whether the field consists of digits and the signs that numbers, dates and times have between them.
+    /// True if the field consists of digits and the signs that numbers, dates and times have between them.
     var looksLikeData: Bool {
         !isQuoted && bytes.contains { (0x30...0x39).contains($0) }
             && bytes.allSatisfy { (0x30...0x39).contains($0) || "+-.,:/ TZeE%".utf8.contains($0) }

@@ -9,7 +9,7 @@ final class CSVReader: RecordReader {
     let dialect: CSVDialect
     private var names = ColumnList([])
     private var record = CSVRecord()
-    /// Whether the current record was read to find the columns, and is a row.
+    /// True if the current record was read to find the columns, and is a row.
     private var hasFirst = false
     /// The number of records that were left out because their number of fields differs.
     private(set) var skipped = 0

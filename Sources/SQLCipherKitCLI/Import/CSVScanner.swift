@@ -1,4 +1,4 @@
-/// How a CSV file is written.
+/// The form in which a CSV file is written.
 struct CSVDialect: Equatable {
     var delimiter = UInt8(ascii: ",")
     /// The quote around a field that contains delimiters or line ends, doubled inside the field; nil if there is none.
@@ -9,15 +9,15 @@ struct CSVDialect: Equatable {
     var comment: UInt8?
     /// The byte that makes the next one an ordinary one, or `n`, `t`, `r` and `0` a line feed, a tab, a carriage return and NUL.
     var escape: UInt8?
-    /// Whether quotes that do not fit are ordinary characters.
+    /// True if quotes that do not fit are ordinary characters.
     var isLenient = false
     /// The number of lines before the first record that are no records.
     var skippedLines = 0
-    /// Whether blanks and tabs in a row are one delimiter, and none at the ends of a line.
+    /// True if blanks and tabs in a row are one delimiter, and none at the ends of a line.
     var mergesBlanks = false
-    /// Whether blanks before a field are no part of it.
+    /// True if blanks before a field are no part of it.
     var skipsBlanks = false
-    /// What the column has that each record has beyond the line of names.
+    /// The content of the column that each record has beyond the line of names.
     var surplus: Surplus?
 
     /// A column without a name: row names before the others, as R writes them, or nothing after a last delimiter.

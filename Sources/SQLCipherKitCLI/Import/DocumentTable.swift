@@ -48,7 +48,7 @@ struct DocumentTable {
         for (path, size, modified) in rows { known[path.bytes] = (size, modified) }
     }
 
-    /// Whether the table has the file with this size and time. A byte order mark, three bytes, is not stored.
+    /// Returns whether the table has the file with this size and time. A byte order mark, three bytes, is not stored.
     func has(_ path: String, size: Int, modified: Date) -> Bool {
         guard let known = known[path.bytes] else { return false }
         return (known.size == size || known.size + 3 == size) && abs(known.modified.timeIntervalSince(modified)) < 0.002

@@ -19,7 +19,7 @@ struct FileImport {
         /// Rows that a mirror removed.
         var removed = 0
         var duration = Duration.zero
-        /// How the file was read, and into what.
+        /// The way in which the file was read, and its target.
         var reading = ""
         var columns: [ImportColumns.Column] = []
         var warnings: [String] = []
@@ -28,7 +28,7 @@ struct FileImport {
     /// The content of a file that was read to its end.
     struct Content {
         var report = Report()
-        /// Its first records, and their lines.
+        /// The file's first records, and their lines.
         var start: [(record: ImportRecord, line: Int)] = []
     }
 
@@ -37,7 +37,7 @@ struct FileImport {
     var format: Format
     let encoding: TextEncoding?
     var plan: RowPlan
-    /// Whether to import again what an earlier run imported.
+    /// True to import again what an earlier run imported.
     let again: Bool
     private let bytes: Int
     private let modified: Date
@@ -225,7 +225,7 @@ struct FileImport {
 }
 
 extension FileImport.Report {
-    /// What was done, for people.
+    /// Returns the report, for people.
     func lines(_ file: FileImport) -> [String] {
         if isNothingNew {
             return [
@@ -240,7 +240,7 @@ extension FileImport.Report {
         return lines + self.reading(file)
     }
 
-    /// How the file was read, for people.
+    /// Returns the way in which the file was read, for people.
     func reading(_ file: FileImport) -> [String] {
         let columns = columns.map(\.description).joined(separator: ", ")
         return ["read as " + reading] + (columns.isEmpty ? [] : ["columns: " + columns])
@@ -248,7 +248,7 @@ extension FileImport.Report {
 }
 
 extension FileImport.Report {
-    /// What was done, for programs.
+    /// Returns the report, for programs.
     func values(_ file: FileImport) -> [JSONValue] {
         [
             .string(file.path), .string(file.table), .integer(Int64(rows)), .integer(Int64(earlier)), .integer(Int64(removed)),
@@ -365,7 +365,7 @@ struct ImportLedger {
         return row.map { Entry(bytes: $0.0, modified: $0.1, offset: $0.2, line: $0.3, rows: $0.4, isFinished: $0.5) }
     }
 
-    /// Whether an import created the table.
+    /// Returns whether an import created the table.
     func hasMade(_ table: String) throws -> Bool {
         try db.fetchOne(Bool.self, "SELECT max(made_table) FROM sqlcipherkit_import WHERE target = \(table) HAVING count(*) > 0")
             ?? false

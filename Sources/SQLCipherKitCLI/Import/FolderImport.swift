@@ -10,7 +10,7 @@ struct FolderImport {
     private let isFolder: Bool
     /// The largest file that is read, in bytes.
     private let limit: Int
-    /// Whether to remove documents whose files are gone.
+    /// True to remove documents whose files are gone.
     private let isMirror: Bool
     private let tokenizer: ImportCommand.Tokenizer
 
@@ -87,7 +87,7 @@ struct FolderImport {
     }
 }
 
-/// What was done with a folder's files.
+/// The report about a folder's files.
 struct FolderReport {
     /// Documents that were added or replaced.
     var documents = 0
@@ -110,14 +110,14 @@ struct FolderReport {
         unreadable = scan.unreadable
     }
 
-    /// What was done, in a line.
+    /// The report, in a line.
     var summary: String {
         let before = unchanged == 0 ? "" : "; \(unchanged.counted("file")) already there"
         let gone = removed == 0 ? "" : "; \(removed.counted("document")) removed"
         return "imported \(documents.counted("file")) (\(textSize.bytes) of text) in \(duration.readable)" + before + gone
     }
 
-    /// What was done, for programs.
+    /// Returns the report, for programs.
     func values(_ source: FolderImport) -> [JSONValue] {
         let left = binaryFiles + tooLargeFiles + scan.symbolicLinks + scan.specialFiles + scan.hidden
         return [
@@ -126,7 +126,7 @@ struct FolderReport {
         ]
     }
 
-    /// What was left out, in a line; nil if nothing was.
+    /// The omitted files, in a line; nil if there are none.
     var omissions: String? {
         var parts: [String] = []
         if binaryFiles > 0 { parts.append(binaryFiles.counted("binary file")) }

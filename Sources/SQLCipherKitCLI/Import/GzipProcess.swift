@@ -25,7 +25,7 @@ final class GzipProcess {
 
     deinit { if process.isRunning { process.terminate() } }
 
-    /// Whether a file begins with the bytes that identify gzip (RFC 1952, 2.3.1).
+    /// Returns whether a file begins with the bytes that identify gzip (RFC 1952, 2.3.1).
     static func isNeeded(for path: String) -> Bool {
         var info = stat()
         // Only a regular file is opened: a program that writes into a pipe would take this for its reader.

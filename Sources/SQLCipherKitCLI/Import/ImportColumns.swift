@@ -6,7 +6,7 @@ struct ImportColumns {
     struct Column {
         let name: String
         var type = ColumnType.text
-        /// Whether no value changes the type: the user has given it, or the table was not created by an import.
+        /// True if no value changes the type: the user has given it, or the table was not created by an import.
         var isFixed = false
         /// The forms of all values.
         fileprivate(set) var forms: ValueForms = []
@@ -80,13 +80,13 @@ struct ImportColumns {
         }
     }
 
-    /// How values decide a type.
+    /// The rules by which values decide a type.
     struct Rules {
-        /// Whether a column keeps texts and numbers apart, as JSON tells which is which.
+        /// True if a column keeps texts and numbers apart, as JSON tells which is which.
         let keepsNumbersApart: Bool
-        /// Whether a field is a number only if the number, written as text, is the field again.
+        /// True if a field is a number only if the number, written as text, is the field again.
         let isStrict: Bool
-        /// Whether numbers with the same value are the same, however they are written.
+        /// True if numbers with the same value are the same, however they are written.
         var isByValue: Bool { !keepsNumbersApart && !isStrict }
 
         func type(of column: Column) -> ColumnType {

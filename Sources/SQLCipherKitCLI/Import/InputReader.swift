@@ -17,11 +17,11 @@ final class InputReader {
     /// The position in the buffer up to which bytes were counted, and the bytes of UTF-16 that they stand for.
     private var counted = (position: 0, bytes: 0)
     private var decoder: (any TextDecoder)?
-    /// Whether a text had bytes that the encoding found lacks.
+    /// True if a text had bytes that the encoding found lacks.
     private(set) var hasUnassignedBytes = false
     /// The encoding of the file; nil as long as everything read is ASCII.
     private(set) var encoding: TextEncoding?
-    /// Whether the encoding was detected, not given.
+    /// True if the encoding was detected, not given.
     private let isEncodingFound: Bool
     private(set) var hasMark = false
     private(set) var isAtEnd = false
@@ -65,7 +65,7 @@ final class InputReader {
     /// The bytes that come next, in UTF-8, without consuming them: at first, the first piece of the file.
     var sample: ArraySlice<UInt8> { buffer[position...] }
 
-    /// Whether the encoding is a guess that may be wrong.
+    /// True if the encoding is a guess that may be wrong.
     var isEncodingGuessed: Bool { isEncodingFound && encoding == .windows1252 }
 
     /// Continues at another offset of the file.

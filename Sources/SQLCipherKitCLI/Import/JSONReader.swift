@@ -35,7 +35,7 @@ final class JSONReader: RecordReader {
         if form == .array { _ = try token() }
     }
 
-    /// Whether text has several objects, each on a line: the first line is one, and the next line begins another.
+    /// Returns whether text has several objects, each on a line: the first line is one, and the next line begins another.
     static func hasLines(_ start: ArraySlice<UInt8>) -> Bool {
         let lines = start.split(separator: 0x0a, maxSplits: 8).map(Array.init).filter { !$0.allSatisfy(isBlank) }
         guard lines.count > 1, lines[1].first(where: { !isBlank($0) }) == UInt8(ascii: "{"),
@@ -44,7 +44,7 @@ final class JSONReader: RecordReader {
         return true
     }
 
-    /// Whether text begins with a bracket.
+    /// Returns whether text begins with a bracket.
     static func isArray(_ start: some Sequence<UInt8>) -> Bool { start.first { !isBlank($0) } == UInt8(ascii: "[") }
 
     var description: String {

@@ -41,15 +41,15 @@ protocol RecordReader: AnyObject {
     var resumeLine: Int { get }
     /// The columns that every record has, if they are known beforehand.
     var columns: [String]? { get }
-    /// Whether the input is a compressed file.
+    /// True if the input is a compressed file.
     var isCompressed: Bool { get }
     /// The number of records left out so far.
     var skipped: Int { get }
-    /// How the file is read, for people.
+    /// The way in which the file is read, for people.
     var description: String { get }
     /// The number of the last record, where its line does not tell which one it is.
     var element: Int? { get }
-    /// What the user should look at.
+    /// The warnings for the user.
     var warnings: [String] { get }
     /// Gives the columns of records whose names are not in the input those of a table, by their position.
     func takeNames(_ names: [String]) throws

@@ -92,7 +92,7 @@ struct RowOptions: ParsableArguments {
         }
     }
 
-    /// How to read a file with that name.
+    /// Returns the options for reading a file with that name.
     func options(for name: String) throws -> CSVOptions {
         CSVOptions(
             delimiter: try delimiter.map { $0 == "blanks" ? 0x20 : try Self.byte($0, "--delimiter", word: "tab", 0x09) },

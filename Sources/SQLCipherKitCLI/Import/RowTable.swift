@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// How the tables of an import are created and filled.
+/// The plan by which the tables of an import are created and filled.
 struct RowPlan {
     enum Mode { case insert, upsert, replace, mirror }
 
@@ -9,11 +9,11 @@ struct RowPlan {
     var key: [String] = []
     /// The column types that the user gives, by name.
     var types: [[UInt8]: ColumnType] = [:]
-    /// How values decide the types of the other columns.
+    /// The rules by which values decide the types of the other columns.
     var rules = ImportColumns.Rules(keepsNumbersApart: false, isStrict: false)
-    /// Whether a table that an import has made is dropped, and made again.
+    /// True if a table that an import has made is dropped, and made again.
     var isFresh = false
-    /// Whether a table gets a key of its own if none of its columns is one, as a full-text index needs one.
+    /// True if a table gets a key of its own if none of its columns is one, as a full-text index needs one.
     var needsKey = false
     /// The names of these columns, as the user has written them.
     var typedNames: [String] = []
@@ -28,7 +28,7 @@ final class RowTable {
     struct TooNarrow: Error { let failure: Failure }
 
     let name: String
-    /// Whether an import created the table, so that it may get further columns.
+    /// True if an import created the table, so that it may get further columns.
     let isMade: Bool
     let plan: RowPlan
     let db: Connection
@@ -211,7 +211,7 @@ extension RowTable {
         ["id", "row_id", "import_row_id"].first { columns.place(of: $0) == nil } ?? "sqlcipherkit_row_id"
     }
 
-    /// Whether the table is still the one that an import has made.
+    /// Returns whether the table is still the one that an import has made.
     func isAsMade() throws -> Bool { try db.main.table(name)?.sql.bytes == definition(of: name).bytes }
 
     /// The statement that creates the table.

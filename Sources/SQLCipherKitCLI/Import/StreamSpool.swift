@@ -17,7 +17,7 @@ final class StreamSpool {
     private var current: [UInt8] = []
     /// The folder of the database, where the file is.
     var folder = "."
-    /// Whether what is read is kept.
+    /// True if what is read is kept.
     var keeps = true
 
     /// - Parameter path: a pipe, or `-` for standard input.

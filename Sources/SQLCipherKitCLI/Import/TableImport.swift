@@ -9,7 +9,7 @@ import SQLCipherKit
 final class TableImport {
     /// The state of the table that a command fills.
     struct Filling {
-        /// Whether the command has created the table, so that it has no other rows.
+        /// True if the command has created the table, so that it has no other rows.
         var isOwn = false
         /// The table's columns, once the command has filled it.
         var columns: ImportColumns?

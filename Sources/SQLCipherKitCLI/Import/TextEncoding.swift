@@ -35,7 +35,8 @@ enum TextEncoding: Equatable, ExpressibleByArgument {
         }
     }
 
-    /// What converts the file to UTF-8 as it is read; nil if its bytes are texts as they are, or each byte is a character.
+    /// Returns the decoder that converts the file to UTF-8 as it is read; nil if its bytes are texts as they are, or each byte is a
+    /// character.
     func decoder() throws -> (any TextDecoder)? {
         switch self {
         case .utf16LittleEndian, .utf16BigEndian: UTF16Reader(isBigEndian: self == .utf16BigEndian)
@@ -93,9 +94,9 @@ enum TextEncoding: Equatable, ExpressibleByArgument {
 
 /// Converts an encoding to UTF-8, piece by piece. A character that is cut off at the end of a piece waits for the next piece.
 protocol TextDecoder {
-    /// Whether the last character is incomplete.
+    /// True if the last character is incomplete.
     var isInCharacter: Bool { get }
-    /// Whether an offset in UTF-8 can be turned into one in the input.
+    /// True if an offset in UTF-8 can be turned into one in the input.
     var isSeekable: Bool { get }
     /// A decoder for the same encoding, at the beginning of a character.
     func again() throws -> any TextDecoder

@@ -45,7 +45,7 @@ struct ValueForms: OptionSet {
         }
     }
 
-    /// Whether the field is a number with a fraction or an exponent, and says no more.
+    /// Returns whether the field is a number with a fraction or an exponent, and says no more.
     private static func isNumber(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var position = bytes.first == 0x2d ? 1 : 0, digits = 0, hasFraction = false, significant = 0
         func isDigit(_ index: Int) -> Bool { index < bytes.count && (0x30...0x39).contains(bytes[index]) }

@@ -79,7 +79,7 @@ extension KeyOptions {
         }
     }
 
-    /// These options, and those of the profile that they do not name.
+    /// The options, with the profile's options where none is named.
     var withProfile: KeyOptions {
         get throws {
             guard let profile else { return self }

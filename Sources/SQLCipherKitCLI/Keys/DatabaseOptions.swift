@@ -72,13 +72,13 @@ struct FileOptions {
         if exists(path) { throw Failure("\(path) already exists, and is not overwritten: \(advice)") }
     }
 
-    /// Whether anything has that name, even a link to nothing.
+    /// Returns whether anything has that name, even a link to nothing.
     static func exists(_ path: String) -> Bool {
         var info = stat()
         return lstat(path, &info) == 0
     }
 
-    /// Whether there is a file without content.
+    /// Returns whether there is a file without content.
     static func isEmpty(_ path: String) -> Bool {
         var info = stat()
         return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size == 0
@@ -249,8 +249,8 @@ extension ResourceLimits {
     /// The option that lifts the tool's limits, also for files that are attached or opened later.
     static let option = "--no-limits"
 
-    /// What no file of its size needs, unless that is what it was made for: a minute and a second for each megabyte, 256 MB more
-    /// than its size, and 10 million rows more than it has bytes.
+    /// Limits that no file of its size exceeds, unless it was made to exceed them: a minute and a second for each megabyte, 256 MB
+    /// more than its size, and 10 million rows more than it has bytes.
     static func ofTheTool(for path: String) -> Self {
         if Invocation.current.arguments.contains(option) { return .none }
         var info = stat(), limits = ResourceLimits()

@@ -226,7 +226,7 @@ struct UnlockedKey {
         return slots
     }
 
-    /// Whether a file is a database that is not encrypted: then no one is asked for a key.
+    /// Returns whether a file is a database that is not encrypted: then no one is asked for a key.
     static func isPlaintext(_ path: String) -> Bool {
         if case .plaintext? = try? DatabaseConverter.identify(fileAt: path, key: nil) { true } else { false }
     }

@@ -6,7 +6,7 @@ enum KeyPrompt {
     /// The longest line that a terminal's line editing holds, in bytes. The terminal silently drops the rest.
     private static let lineLimit = 4095
 
-    /// Whether there is a terminal to ask on.
+    /// True if there is a terminal to ask on.
     static var hasTerminal: Bool {
         let own = Invocation.current.openTerminal()
         guard own >= 0 else { return Terminal.isTerminal(Invocation.current.input) }

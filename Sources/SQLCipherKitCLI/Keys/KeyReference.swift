@@ -21,7 +21,7 @@ struct KeyReference: Equatable {
     /// The cipher settings; nil for SQLCipher 4's, or those that the file has.
     var cipher: CipherConfiguration?
 
-    /// Whether nothing says where the key is.
+    /// True if nothing says where the key is.
     var isUsual: Bool { place == .prompt && encoding == .passphrase }
 
     /// Parses the value of an option.

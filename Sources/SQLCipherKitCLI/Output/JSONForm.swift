@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-/// What a command writes with `--json`: its help lists the keys, and a test compares them with what is printed.
+/// The form of a command's output with `--json`: its help lists the keys, and a test compares them with what is printed.
 struct JSONForm: CustomStringConvertible {
     /// The help of every `--json`; the manual prints it once.
     static let help: ArgumentHelp =
@@ -10,7 +10,7 @@ struct JSONForm: CustomStringConvertible {
     let keys: [String]
     private let text: String
 
-    /// One object.
+    /// Creates the form of a single object.
     static func object(_ keys: String...) -> JSONForm { JSONForm(keys: keys, text: "One object: " + keys.joined(separator: ", ")) }
 
     /// An array with an object for each row.

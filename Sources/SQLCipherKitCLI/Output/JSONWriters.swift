@@ -118,7 +118,7 @@ private struct ObjectText {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the bytes are well-formed UTF-8.
+    /// True if the bytes are well-formed UTF-8.
     var isUTF8: Bool { allSatisfy { $0 < 0x80 } || String(validating: self, as: UTF8.self) != nil }
 }
 
@@ -127,7 +127,7 @@ protocol ObjectWriter: RowWriter {
     func write(_ row: [JSONValue]) throws
 }
 
-/// One JSON object per row, each on its own line.
+/// Writes a JSON object for each row, on its own line.
 final class JSONLinesWriter: ObjectWriter {
     private let object: ObjectText
     private let output = Output.current

@@ -4,7 +4,7 @@ import SQLCipherKit
 /// The output of a run of the tool: standard output, or the file or the program that ``redirect(to:)`` names. The static members
 /// stand for the current run's.
 final class Output {
-    /// What to do with lines that are wider than the terminal.
+    /// The treatment of lines that are wider than the terminal.
     enum Wide: String, CaseIterable { case page, cut, wrap }
 
     // Buffered: a system call for each line would cost more than a query. A run has one thread.
@@ -16,7 +16,7 @@ final class Output {
     private var descriptor: Int32
     /// The program that output is redirected to.
     private var program: Pager?
-    /// Whether what is written now is seen on a terminal. It then has colors, and nothing in it that the terminal would act on.
+    /// True if what is written now is seen on a terminal. It then has colors, and nothing in it that the terminal would act on.
     private(set) var isTerminal: Bool
     private var failure: Int32 = 0
     private static let limit = 1 << 16
@@ -25,7 +25,7 @@ final class Output {
     private var pager: String?
     private var wide = Wide.page
     private var running: Pager?
-    /// How many more lines to hold back before a pager is started; nil if none is wanted.
+    /// The number of further lines to hold back before a pager is started; nil if none is wanted.
     private var linesHeld: Int?
 
     init(to standard: Int32) {
@@ -51,7 +51,7 @@ final class Output {
         return try body()
     }
 
-    /// Whether the user has left the pager, which then reads no more.
+    /// True if the user has left the pager, which then reads no more.
     var readerHasLeft: Bool { running != nil && failure == EPIPE }
 
     private func startPager() {
@@ -168,7 +168,7 @@ extension Output {
         set { current.pager = newValue }
     }
 
-    /// What to do with lines that are wider than the terminal.
+    /// The treatment of lines that are wider than the terminal.
     static var wide: Wide {
         get { current.wide }
         set { current.wide = newValue }

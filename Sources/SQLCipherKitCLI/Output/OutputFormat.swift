@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-/// How a result is written.
+/// The format in which a result is written.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table, box, markdown, lines, list, json, jsonl, csv, tsv, insert, quote, html
 
@@ -34,15 +34,15 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// What the shell lets the user choose about a format.
+/// The user's choices about a format in the shell.
 struct Layout {
-    /// Whether the column names come first, in formats that put them on their own line.
+    /// True if the column names come first, in formats that put them on their own line.
     var hasHeader = true
     /// The table that `insert` names.
     var table = "result"
-    /// What stands for NULL; nil for the format's own.
+    /// The text for NULL; nil for the format's own.
     var null: String?
-    /// What stands between values and after a row, in `list`, `csv` and `tsv`; nil for the format's own.
+    /// The text between values and after a row, in `list`, `csv` and `tsv`; nil for the format's own.
     var separator: String?
     var rowSeparator: String?
     /// The widths of columns in `table` and `box`, in characters: negative aligns to the right, 0 and what is missing is automatic.

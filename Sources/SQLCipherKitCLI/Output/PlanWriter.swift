@@ -3,7 +3,7 @@ import SQLCipherKit
 /// The plan of a statement, drawn as a tree, with the time that SQLite expects each step to take relative to the others
 /// (<https://sqlite.org/eqp.html>).
 final class PlanWriter: RowWriter {
-    /// Whether the rows come from `EXPLAIN QUERY PLAN`.
+    /// Returns whether the rows come from `EXPLAIN QUERY PLAN`.
     static func isFor(_ sql: String, _ columns: [String]) -> Bool {
         let words = SQLWords.tokens(String(sql.prefix(1000))).words.prefix(3).map { $0.lowercased() }
         return columns == ["id", "parent", "notused", "detail"] && words == ["explain", "query", "plan"]

@@ -3,7 +3,7 @@ import SQLCipherKit
 
 /// Rows in aligned columns. The first thousand rows decide the widths; later values may be wider.
 final class TableWriter: RowWriter {
-    /// What is drawn between the cells.
+    /// The shape of the lines between the cells.
     enum Shape { case plain, box, markdown }
 
     private let columns: [String]
@@ -17,7 +17,7 @@ final class TableWriter: RowWriter {
     private let shape: Shape
     private let layout: Layout
     private let output = Output.current
-    /// What stands before, between and after the cells of a line.
+    /// The texts before, between and after the cells of a line.
     private let edges: (left: [UInt8], middle: [UInt8], right: [UInt8])
     private let indentation: String
 

@@ -62,7 +62,7 @@ extension Character {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether all of it is ASCII without control characters.
+    /// True if all of it is ASCII without control characters.
     var isPrintableASCII: Bool { firstUnprintable() == count }
 }
 

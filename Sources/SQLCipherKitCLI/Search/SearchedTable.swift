@@ -64,7 +64,7 @@ struct SearchedTable {
         let total: FullTextSearch.Total
         /// The number of hits, in words.
         var counted: String { (total.isExact ? "" : "at least ") + total.count.counted("hit") }
-        /// What was found instead of the typed words; nil if these were found.
+        /// A note about the words found instead of the typed words; nil if these were found.
         let note: String?
     }
 

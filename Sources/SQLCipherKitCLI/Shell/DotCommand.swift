@@ -99,7 +99,7 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
-    /// Whether the command runs a program, or reads or writes a file other than the database.
+    /// True if the command runs a program, or reads or writes a file other than the database.
     var reachesOut: Bool {
         switch self {
         case .attach, .backup, .import, .once, .open, .output, .pager, .read, .restore, .save, .shell: true
@@ -120,8 +120,8 @@ enum DotCommand: String, CaseIterable {
         return ["exit", "quit", "help"].contains(word) ? "." + word : NamesElsewhere.dotLine(text)
     }
 
-    /// Whether the history may keep a line. A line that is not a valid command is not kept: one of its words may be a key that
-    /// was typed in place of its source.
+    /// Returns whether the history may keep a line. A line that is not a valid command is not kept: one of its words may be a key
+    /// that was typed in place of its source.
     static func isFitForHistory(_ line: String) -> Bool {
         let words = words(of: line)
         guard let name = words.first?.dropFirst(), let command = named(name) else { return false }
@@ -178,7 +178,7 @@ enum DotCommand: String, CaseIterable {
     }
 
     private func run(_ words: [String], _ line: String, _ shell: Shell) throws {
-        /// What follows the command's name.
+        /// The text after the command's name.
         let rest = String(line.drop { !$0.isWhitespace }.drop { $0.isWhitespace })
         switch (self, words.count) {
         case (.help, 0), (.help, 1): help(words.first)
@@ -331,7 +331,7 @@ extension DotCommand {
     }
 }
 
-/// What follows `.import`.
+/// The arguments of `.import`.
 private struct ImportOfShell: ParsableArguments {
     @Argument var path: String
     @Argument var name: String?

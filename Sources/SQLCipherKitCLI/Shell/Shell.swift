@@ -12,27 +12,27 @@ final class Shell {
     var layout = Layout()
     var showsTime = false
     var showsChanges: Bool
-    /// Whether to write each statement before it runs.
+    /// True to write each statement before it runs.
     var echoes = false
-    /// Whether an error ends the shell.
+    /// True if an error ends the shell.
     var stopsAtErrors: Bool
-    /// Whether commands that reach other files or programs are refused, but for those of the user's own file.
+    /// True if commands that reach other files or programs are refused, but for those of the user's own file.
     var isSafe = false
     /// Values for the parameters of statements, by name.
     var parameters: [String: SQLValue] = [:]
-    /// Whether output goes elsewhere for one statement or command.
+    /// True if output goes elsewhere for one statement or command.
     private var isOnce = false
-    /// Whether a statement of a script has failed, and the script went on.
+    /// True if a statement of a script has failed, and the script went on.
     private var hasFailed = false
-    /// How deeply files that `.read` runs are nested.
+    /// The depth to which files that `.read` runs are nested.
     private var depth = 0
     private let lines: any LineSource
     private let history: History?
-    /// Whether the user has left the pager before the end of the rows.
+    /// True if the user has left the pager before the end of the rows.
     private var hasLeft = false
-    /// Whether a person is typing: then the shell shows errors and continues.
+    /// True if a person is typing: then the shell shows errors and continues.
     let isInteractive: Bool
-    /// Whether lines come from a file, so that an error names its line.
+    /// True if lines come from a file, so that an error names its line.
     private var isScript: Bool { !isInteractive || depth > 0 }
     /// The lines of the unfinished statement, for the history.
     private var pending: [String] = []

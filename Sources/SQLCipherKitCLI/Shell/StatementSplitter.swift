@@ -21,7 +21,7 @@ struct StatementSplitter {
     /// The number of the last line taken, counted from 1.
     private(set) var line = 0
 
-    /// Whether no statement and no comment has begun.
+    /// True if no statement and no comment has begun.
     var isEmpty: Bool { phase == .start && text.isEmpty && opening.isEmpty }
 
     /// Takes a line, without its line feed.

@@ -7,7 +7,7 @@ struct Tour {
 
     let files: TourFiles
     let source: FolderImport
-    /// What to search for; chosen from the texts if empty.
+    /// The words to search for; chosen from the texts if empty.
     private(set) var words: [String]
     private let style = Terminal.style
     private var number = 0
@@ -191,7 +191,7 @@ struct CipherProof {
 
     var count: Int { bytes.count }
 
-    /// Whether the file begins as every plaintext SQLite database does.
+    /// True if the file begins as every plaintext SQLite database does.
     var hasPlaintextHeader: Bool { bytes.starts(with: Data("SQLite format 3\0".utf8)) }
 
     func contains(_ text: String) -> Bool {
@@ -260,7 +260,7 @@ enum SearchWords {
         totals.max { a, b in a.value != b.value ? a.value < b.value : a.key > b.key }?.key
     }
 
-    /// How often each word of 6 to 24 bytes occurs. Shorter words are mostly those that every text has.
+    /// Returns the number of occurrences of each word of 6 to 24 bytes. Most shorter words are in every text.
     private static func count(_ text: String) -> [String: Int] {
         var counts: [String: Int] = [:]
         for word in text.split(whereSeparator: { !$0.isLetter }) where word.utf8.count >= 6 && word.utf8.count <= 24 {

@@ -1,11 +1,11 @@
-/// What the tab key can insert in place of the text before the cursor.
+/// A text that the tab key can insert in place of the text before the cursor.
 struct Completion: Equatable {
     struct Candidate: Equatable {
         /// The text to insert.
         let text: String
         /// The text to show in a list.
         let shown: String
-        /// Whether a blank must follow.
+        /// True if a blank must follow.
         let isWhole: Bool
 
         init(_ text: String, shown: String? = nil, isWhole: Bool = true) {
@@ -15,7 +15,7 @@ struct Completion: Equatable {
 
     static let none = Completion(length: 0, candidates: [])
 
-    /// How many characters before the cursor are replaced.
+    /// The number of characters before the cursor that are replaced.
     let length: Int
     let candidates: [Candidate]
 

@@ -70,6 +70,6 @@ extension String {
 }
 
 extension Character {
-    /// Whether a name without quotes can contain the character.
+    /// True if a name without quotes can contain the character.
     var isSQLName: Bool { isASCII ? isLetter || isNumber || self == "_" || self == "$" : true }
 }

@@ -4,7 +4,7 @@ import SQLCipherKit
 struct SQLWords {
     /// Names without their quotes, and signs as they are.
     var words: [String] = []
-    /// Whether the end is inside a string or a comment, where nothing is completed.
+    /// True if the end is inside a string or a comment, where nothing is completed.
     var isInText = false
     /// The text so far of a name in double quotes that are still open.
     var openName: String?

@@ -15,7 +15,7 @@ struct SchemaWords {
             """)
     }
 
-    /// Those of every table and view.
+    /// Returns the columns of every table and view.
     func columns() -> [String] {
         strings(
             """

@@ -62,7 +62,7 @@ final class History {
         return position == entries.count ? unfinished : entries[position]
     }
 
-    /// Whether SQL contains a key: an error would redact such SQL.
+    /// Returns whether SQL contains a key: an error would redact such SQL.
     static func holdsKey(_ sql: String) -> Bool { DatabaseError(message: "", sql: sql).sql != sql }
 
     private func append(_ entry: String, to path: String) throws {

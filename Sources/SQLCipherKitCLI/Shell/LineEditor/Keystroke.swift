@@ -3,7 +3,7 @@ import Foundation
 /// A key of the terminal.
 enum Keystroke: Equatable {
     case text(String)
-    /// What was pasted, on a terminal that marks it.
+    /// A pasted text, on a terminal that marks it.
     case paste([UInt8])
     case enter, tab, backspace, delete
     case left, right, up, down, home, end, wordLeft, wordRight
@@ -95,7 +95,7 @@ enum Keystroke: Equatable {
         return .hangUp
     }
 
-    /// Whether there is more to read, now or within the given time.
+    /// Returns whether there is more to read, now or within the given time.
     static func isWaiting(_ descriptor: Int32, milliseconds: Int32 = 0) -> Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&state, 1, milliseconds) > 0
