@@ -18,7 +18,7 @@ void sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback call
  * for every column from 63 on. It is set if there are any such columns, and so is the bit of a column that cannot be compared. */
 sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates);
 
-/* What a name stands for in a database. */
+/* The kinds of objects that a name stands for in a database. */
 #define SQLCIPHERKIT_NO_TABLE 0
 #define SQLCIPHERKIT_TABLE 1
 #define SQLCIPHERKIT_VIEW 2
@@ -40,13 +40,13 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
 int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session);
 void sqlcipherkit_delete_session(sqlite3_session *session);
 
-/* How a table compares a column of its primary key. */
+/* A table's comparison of a column of its primary key. */
 typedef struct {
     /* The column's position among those that are not generated. */
     int place;
     /* Both are valid as long as the schema. */
     const char *name, *collation;
-    /* One of SQLite's: 'A' for none, 'B' for text, 'C' and following for numbers. */
+    /* The affinity, one of SQLite's letters: 'A' for none, 'B' for text, 'C' and following for numbers. */
     char affinity;
     int is_row_id;
     /* Whether the key compares the column by the column's own collation. */
@@ -69,7 +69,7 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
  * if it is not known, until SQLite reads the schema again. */
 sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db);
 
-/* How much of the write-ahead log the connection has seen, by its own commit or in its open read transaction. *log identifies the
- * log, which starts over from time to time, and *frame is its last valid frame. A later commit to the same log, by any process, has
- * a higher frame. Returns whether there is a write-ahead log. */
+/* The part of the write-ahead log that the connection has seen, by its own commit or in its open read transaction. *log identifies
+ * the log, which starts over from time to time, and *frame is its last valid frame. A later commit to the same log, by any process,
+ * has a higher frame. Returns whether there is a write-ahead log. */
 int sqlcipherkit_log_position(sqlite3 *db, const char *schema, sqlite3_uint64 *log, unsigned int *frame);

@@ -1,4 +1,4 @@
-/* What is on the disk. */
+/* The state of the disk: flushing, and the durability of commits. */
 #pragma once
 
 #include "sqlite.h"

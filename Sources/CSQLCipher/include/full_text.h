@@ -133,7 +133,7 @@ typedef struct {
     const sqlcipherkit_alternative *alternatives;
     int alternative_count;
     const sqlcipherkit_index_token *tokens;
-    /* How many of the slots that are not excluded a row must match. */
+    /* The number of slots, among those that are not excluded, that a row must match. */
     int minimum;
     /* The ranking rules, in order. */
     const int *rules;

@@ -3,7 +3,7 @@
 
 #include "sqlite.h"
 
-/* How a database is encrypted, apart from its key. Sizes are in bytes; the algorithms are 0 for SHA-1, 1 for SHA-256, 2 for
+/* The encryption of a database, apart from its key. Sizes are in bytes; the algorithms are 0 for SHA-1, 1 for SHA-256, 2 for
  * SHA-512. The values are not checked here: CipherConfiguration.validate does that. */
 typedef struct sqlcipherkit_cipher_settings {
     int page_size;

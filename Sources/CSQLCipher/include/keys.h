@@ -8,7 +8,7 @@
  * same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
 
-/* How an open database is encrypted. The texts are the engine's own. */
+/* The encryption of an open database. The texts are the engine's own. */
 typedef struct sqlcipherkit_cipher_info {
     sqlcipherkit_cipher_settings settings;
     unsigned char salt[16];

@@ -1,4 +1,4 @@
-/* How many pages a database has, and should have. */
+/* The number of pages that a database has, and the number that it should have. */
 #pragma once
 
 #include "sqlite.h"

@@ -18,5 +18,5 @@ struct sqlcipherkit_provider_info {
     const char *random;    /* salts and initialisation vectors */
 };
 
-/* Which kernels are in use now. Chooses them if that has not been done yet. Any thread may call it. */
+/* Returns the kernels that are in use now. Chooses them if that has not been done yet. Any thread may call it. */
 struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void);

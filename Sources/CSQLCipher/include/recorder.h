@@ -1,4 +1,4 @@
-/* Which rows a transaction changes, for change logs. Compiled with the engine (Engine/recorder.h). */
+/* The rows that a transaction changes, for change logs. Compiled with the engine (Engine/recorder.h). */
 #pragma once
 
 #include "sqlite.h"
@@ -20,7 +20,7 @@ int sqlcipherkit_record_table(sqlcipherkit_recorder *recorder, const char *table
 /* Whether rows of a table may have changed, or the recording has failed, as reading it says then. */
 int sqlcipherkit_has_recorded(const sqlcipherkit_recorder *recorder, int table);
 
-/* What changes have in common. `columns` are positions among the columns that are not generated, without those of the key. */
+/* The part that changes share. `columns` are positions among the columns that are not generated, without those of the key. */
 typedef struct {
     /* SQLITE_INSERT, SQLITE_UPDATE or SQLITE_DELETE. */
     int kind;

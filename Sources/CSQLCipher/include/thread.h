@@ -8,13 +8,13 @@
 /* A number for the calling thread, never 0 to 15, that no other thread has while this one lives. */
 static inline uintptr_t sqlcipherkit_thread(void) { return (uintptr_t)pthread_self(); }
 
-/* How many closures of queues and pools the calling thread is in. */
+/* The number of closures of queues and pools that the calling thread is in. */
 extern _Thread_local int sqlcipherkit_calls_of_thread;
 static inline int sqlcipherkit_calls(void) { return sqlcipherkit_calls_of_thread; }
 static inline void sqlcipherkit_enter_call(void) { sqlcipherkit_calls_of_thread++; }
 static inline void sqlcipherkit_leave_call(void) { sqlcipherkit_calls_of_thread--; }
 
-/* What the closures of queries on the calling thread are nested in, which the Swift layer knows; NULL outside them. */
+/* The scope of the closures of queries on the calling thread, which the Swift layer knows; NULL outside them. */
 extern _Thread_local const void *sqlcipherkit_query_scope_of_thread;
 static inline const void *sqlcipherkit_query_scope(void) { return sqlcipherkit_query_scope_of_thread; }
 static inline void sqlcipherkit_set_query_scope(const void *scope) { sqlcipherkit_query_scope_of_thread = scope; }

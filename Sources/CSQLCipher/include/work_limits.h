@@ -1,4 +1,4 @@
-/* What the work on an untrusted file may use. */
+/* The resources that the work on an untrusted file may use. */
 #pragma once
 
 #include "sqlite.h"
