@@ -9,7 +9,7 @@ public struct Command {
             (self.status, self.output, self.errors) = (status, output, errors)
         }
 
-        /// What the program wrote to standard error, line by line.
+        /// The program's standard error, line by line.
         public var errorLines: [Substring] { errors.split(separator: "\n") }
     }
 

@@ -1,7 +1,7 @@
 #if os(Linux)
 /// The library for LD_PRELOAD that lets system calls fail (Tests/Faults/shim.c).
 public enum FaultLibrary {
-    /// Its path. It is compiled once.
+    /// Returns the library's path. The library is compiled once.
     public static func path() throws -> String { try compiled.get().path }
 
     private static let compiled = Result {

@@ -4,7 +4,7 @@ import Foundation
 public enum LongTests {
     public static let areOn = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
 
-    /// Whether nothing else runs beside a test, so that bounds of time are those that are promised: `SQLCIPHERKIT_TESTS_ALONE=1`,
+    /// True if nothing else runs beside a test, so that the promised bounds of time apply: `SQLCIPHERKIT_TESTS_ALONE=1`,
     /// as the part `costs` sets it.
     public static let areAlone = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TESTS_ALONE"] == "1"
 

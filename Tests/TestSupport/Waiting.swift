@@ -17,7 +17,7 @@ public func processorTime(_ body: () throws -> Void) rethrows -> Duration {
     return now() - start
 }
 
-/// What a test waited for has not happened in time.
+/// The error for an event that has not happened in time.
 public struct WaitedTooLong: Error, CustomStringConvertible {
     public let description: String
 }

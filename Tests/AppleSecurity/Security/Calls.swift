@@ -1,13 +1,13 @@
-/// What a test sets and looks at.
+/// The state that a test sets and looks at.
 public enum StandIn {
     /// The items, by their attributes' names.
     public nonisolated(unsafe) static var items: [[String: Any]] = []
-    /// Whether the device is locked, but was unlocked since it started.
+    /// True if the device is locked, but was unlocked since it started.
     public nonisolated(unsafe) static var isLocked = false
-    /// Whether the program has a group's entitlement, or the device a Secure Enclave.
+    /// True if the program has a group's entitlement, or the device a Secure Enclave.
     public nonisolated(unsafe) static var isEntitled = true
     public nonisolated(unsafe) static var hasEnclave = true
-    /// What the user does when asked.
+    /// True if the user consents when asked.
     public nonisolated(unsafe) static var userConsents = true
     public nonisolated(unsafe) static var questions = 0
     /// Called before an item is added, as another process may act then.

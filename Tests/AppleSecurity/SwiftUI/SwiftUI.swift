@@ -3,14 +3,14 @@
 import Foundation
 import Observation
 
-/// What the views that were drawn last show and offer.
+/// The texts and controls of the views that were drawn last.
 @MainActor public enum StandInScreen {
     public static var texts: [String] = []
     public static var actions: [String: () -> Void] = [:]
     public static var tasks: [@Sendable () async -> Void] = []
     public static var appearances: [() -> Void] = []
     public static var field: Binding<String>?
-    /// How often a view was evaluated.
+    /// The number of times that a view was evaluated.
     public static var drawings = 0
     static var destinations: [ObjectIdentifier: (any Hashable) -> (any View)?] = [:]
 

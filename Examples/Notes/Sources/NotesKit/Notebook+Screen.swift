@@ -55,10 +55,10 @@ extension Notebook {
         }
 
         public let rows: [Row]
-        /// How many notes there are for the question, and whether that is exact or a lower bound.
+        /// The number of notes for the question, exact or a lower bound.
         public let total: Int
         public let isExact: Bool
-        /// How many notes there are, how many that are deleted and can be restored, and how many conflicts.
+        /// The numbers of notes, of deleted notes that can be restored, and of conflicts.
         public let all, deleted, conflicts: Int
         public let folders, tags: [Group]
         /// The text that was probably meant.

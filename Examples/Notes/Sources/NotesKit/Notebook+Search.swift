@@ -12,7 +12,7 @@ extension Notebook {
         var hits: [Hit]
         var total: Int
         var isExact: Bool
-        /// How many there are in each folder, and with each tag, whichever of them is chosen.
+        /// The numbers of notes in each folder and with each tag, whichever of them is chosen.
         var folders, tags: [String: Int]
         var correction: String?
     }

@@ -22,7 +22,7 @@ struct ScreenMessage: ResponseCodable {
     var isExact: Bool
     var folders, tags: [Notebook.Screen.Group]
     var correction: String?
-    /// How long the notebook took.
+    /// The time that the notebook took, in milliseconds.
     var milliseconds: Double
 
     init(_ screen: Notebook.Screen, in time: Duration) {

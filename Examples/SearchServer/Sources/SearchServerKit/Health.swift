@@ -12,7 +12,7 @@ struct Health: ResponseCodable {
     var position: String?
     /// For how long the store has not had all commits, or the copy not all that is in the store. Missing before the first time.
     var secondsBehind: Double?
-    /// How many commits the copy lacks.
+    /// The number of commits that the copy lacks.
     var commitsBehind: Int?
     var isReplicating: Bool
 

@@ -5,7 +5,7 @@ import Foundation
 public struct Workload {
     /// The part that is timed; returns a number by which the variants' results are compared.
     public let run: () throws -> Int64
-    /// What comes behind it, untimed; its number takes the place of `run`'s.
+    /// The untimed work after `run`; its number takes the place of `run`'s.
     public let finish: (() throws -> Int64)?
 
     public init(run: @escaping () throws -> Int64, finish: (() throws -> Int64)? = nil) {
@@ -14,11 +14,11 @@ public struct Workload {
     }
 }
 
-/// What a workload is prepared with.
+/// The settings with which a workload is prepared.
 public struct Settings {
     /// An empty folder for its files.
     public let folder: String
-    /// What the numbers of rows are divided by.
+    /// The divisor of the numbers of rows.
     public let scale: Int
 
     /// A number of rows at this scale.
