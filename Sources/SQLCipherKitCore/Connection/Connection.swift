@@ -194,7 +194,7 @@ public final class Connection {
         return false
     }
 
-    /// Ends all cursors, as for a schema change or a `VACUUM` that an open one prevents. The next call of each throws
+    /// Ends all cursors, as for a schema change or a `VACUUM` that an open cursor prevents. The next call of each throws
     /// ``DatabaseError/Reason/closed``; prepared statements and the connection stay usable. It does nothing on a closed connection.
     public func closeCursors() {
         var statement = isUsable ? statements : nil

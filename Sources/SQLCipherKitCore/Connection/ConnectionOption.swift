@@ -11,7 +11,7 @@ public struct ConnectionOption: Hashable, Sendable, CaseIterable, CustomStringCo
         .defensive, .trustedSchema, .triggers, .views, .foreignKeys, .attachCreates, .attachWrites, .comments,
     ]
 
-    /// Refuses what could deliberately damage the file: writing to SQLite's own tables or those of virtual tables, and
+    /// Refuses SQL that could deliberately damage the file: writing to SQLite's own tables or the tables of virtual tables, and
     /// `journal_mode = OFF`. Turn it on before running untrusted SQL. Default: off.
     public static let defensive = ConnectionOption("defensive", SQLITE_DBCONFIG_DEFENSIVE)
     /// Lets views, triggers, defaults and indexes of the schema call functions that are not marked

@@ -84,7 +84,7 @@ public struct DatabaseConfiguration: Sendable {
     public var allowsDoubleQuotedStrings = false
     /// Protection against a file from an untrusted source; see ``untrusted``. Default: nil, for a file of your own.
     public var safeguards: Safeguards?
-    /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
+    /// The journal mode to set; nil leaves the file as it is (a new file is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
     /// The commits that survive a power cut, in the database and in those that are attached, on each connection of a queue or a
     /// pool, in each journal mode. Calls that change a key or erase content wait for the disk with any choice; so does a database

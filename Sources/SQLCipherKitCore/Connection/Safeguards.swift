@@ -31,7 +31,7 @@ extension DatabaseConfiguration {
         /// The time, memory and rows that reading the schema and checking the structure may use, and later calls that work on the
         /// whole file, such as `verify()`. Default: ``ResourceLimits/init()``.
         public var resourceLimits = ResourceLimits()
-        /// Upper limits for what the file can demand. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
+        /// Upper limits for the demands of the file. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
         /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
         public var limits: [Connection.Settings.Limit: Int] = [
             .length: 100_000_000, .sqlLength: 1_000_000, .expressionDepth: 100, .compoundSelect: 50, .triggerDepth: 10,

@@ -39,7 +39,7 @@ public struct DatabaseError: Error, Sendable {
         /// The last step of a copy over a database failed, and the database could not be read to find out whether the step took
         /// effect. The database is intact: it has either the copy or its former content. Check again when the cause is gone.
         public static let unknownOutcome = Reason("unknownOutcome")
-        /// A database could not be rewritten with another encryption: what was written differs from what was read, or another
+        /// A database could not be rewritten with another encryption: the written content differs from the original, or another
         /// process replaced the file in the meantime. The message says what the file contains now.
         public static let conversionFailed = Reason("conversionFailed")
         /// Another connection held a lock for longer than the busy timeout.
@@ -98,13 +98,13 @@ public struct DatabaseError: Error, Sendable {
         public static let keySlotsRolledBack = Reason("keySlotsRolledBack")
         /// A change of the key of a database with key slots was interrupted, and the cause that prevents finishing it persists.
         public static let keyRotationUnfinished = Reason("keyRotationUnfinished")
-        /// A key provider has no key, or has one that it must not use; the message says which and why.
+        /// A key provider has no key, or has a key that it must not use; the message says which and why.
         public static let keyProvider = Reason("keyProvider")
         /// There is no row with the key of the record that was to be changed or read again.
         public static let recordNotFound = Reason("recordNotFound")
         /// A trigger (`RAISE(IGNORE)`, <https://sqlite.org/lang_createtrigger.html#raise>) or a conflict rule of the table
         /// (`ON CONFLICT IGNORE`, <https://sqlite.org/lang_conflict.html>) left out the write of a record. Nothing was changed, but
-        /// where the call reads nothing back, what a trigger wrote to other rows before stays.
+        /// where the call reads nothing back, the earlier writes of a trigger to other rows stay.
         public static let writeIgnored = Reason("writeIgnored")
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         public static let migration = Reason("migration")
@@ -125,10 +125,10 @@ public struct DatabaseError: Error, Sendable {
         /// A store has a history of a replica that branches off before the state here: two writers continued from one state.
         /// Nothing was changed on this side.
         public static let replicaForked = Reason("replicaForked")
-        /// The file of an open database was replaced by another one, as by a change of key into a new file, or was moved away. What
-        /// was open reads the former file, and cannot write.
+        /// The file of an open database was replaced by another file, as by a change of key into a new file, or was moved away.
+        /// Open connections read the former file, and cannot write.
         public static let databaseReplaced = Reason("databaseReplaced")
-        /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
+        /// A ``ChangeLog`` lacks entries that precede a message, or has pruned entries that another peer lacks; the message says
         /// which, and what to do.
         public static let changesMissing = Reason("changesMissing")
         /// Other copies, or a store, have changes of this copy of a database that it does not have itself: it was restored from an
@@ -225,7 +225,7 @@ public struct DatabaseError: Error, Sendable {
     /// The key that opens the file after a failed change of key; nil for other errors.
     public var workingKey: WorkingKey? { storage.workingKey }
 
-    /// The underlying error, such as the one that your closure has thrown; nil if there is none.
+    /// The underlying error, such as an error that your closure has thrown; nil if there is none.
     public var underlyingError: (any Error)? { storage.underlying }
 }
 

@@ -10,7 +10,7 @@ public struct FunctionOptions: OptionSet, Hashable, Sendable {
     /// constant arguments is made once per statement.
     public static let deterministic = FunctionOptions(rawValue: SQLITE_DETERMINISTIC)
     /// The function may be called only directly from SQL, not from views, triggers, indexes and defaults of a schema, which may be
-    /// untrusted. For a function with side effects, or one that reveals information.
+    /// untrusted. For a function that has side effects or reveals information.
     public static let directOnly = FunctionOptions(rawValue: SQLITE_DIRECTONLY)
     /// The function is harmless with any arguments: a schema may call it even if ``ConnectionOption/trustedSchema`` is off.
     public static let innocuous = FunctionOptions(rawValue: SQLITE_INNOCUOUS)

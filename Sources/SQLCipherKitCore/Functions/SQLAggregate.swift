@@ -1,4 +1,4 @@
-/// An aggregate function: one value of this type accumulates the rows of one group.
+/// An aggregate function: a value of this type accumulates the rows of a group.
 /// ```swift
 /// struct Product: SQLAggregate {
 ///     var product = 1.0

@@ -43,7 +43,7 @@ extension SQLExtension {
     /// The order may change with the version of the system: do not use it in an index of a file that you move between systems.
     /// - Parameters:
     ///   - name: the name of the collation in SQL. Default: `LOCALIZED`.
-    ///   - locale: the locale with the language. Default: that of the process.
+    ///   - locale: the locale with the language. Default: the locale of the process.
     public static func localizedCollation(_ name: String = "LOCALIZED", locale: Locale = .current) -> SQLExtension {
         collation(name) { a, b in
             a.compare(b, options: [.numeric, .caseInsensitive, .widthInsensitive], range: nil, locale: locale).or {

@@ -6,7 +6,7 @@ extension SQLExtension {
     public typealias EntryPoint =
         @convention(c) (OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, OpaquePointer?) -> Int32
 
-    /// Creates an extension for one that is written in C: functions, collations and virtual tables.
+    /// Creates an extension from an SQLite extension that is written in C: functions, collations and virtual tables.
     ///
     /// Compile its source in a target of your own that depends on the product `SQLiteExtensionHeaders`, whose `sqlite3.h` and
     /// `sqlite3ext.h` are this engine's: <doc:Functions> shows how. With SQLite's own `sqlite3ext.h` the extension would call

@@ -25,7 +25,7 @@ public struct SQLExtension {
 }
 
 extension Connection {
-    /// Adds an extension to the connection's SQL, or replaces the one with the same name.
+    /// Adds an extension to the connection's SQL, or replaces the extension with the same name.
     /// - Throws: ``DatabaseError`` if the name is not valid, or while a statement that uses an extension with that name is running;
     ///   ``DatabaseError/Reason/misuse`` inside a hook.
     public func register(_ item: SQLExtension) throws {

@@ -28,8 +28,8 @@ extension Connection.Settings {
     }
 
     /// Calls `body` every `instructions` instructions of SQLite's virtual machine, while a statement runs or is compiled, and each
-    /// time that one that waits for a lock tries again (<https://sqlite.org/c3ref/progress_handler.html>). There is one handler;
-    /// setting another one replaces it.
+    /// time that a statement that waits for a lock tries again (<https://sqlite.org/c3ref/progress_handler.html>). There is one
+    /// handler; setting another replaces it.
     ///
     /// - Parameters:
     ///   - instructions: the approximate number of instructions between two calls; a million take about 10 ms. Default: 10,000.

@@ -13,7 +13,7 @@ public struct RowChange: Hashable, Sendable {
     public let schema: String
     /// The table's name.
     public let table: String
-    /// The row id; after an update that changed it, the new one.
+    /// The row id; after an update that changed it, the new row id.
     public let rowID: Int64
 }
 

@@ -15,7 +15,7 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     /// A table of the main database.
     public init(_ name: String) { self.init(name, schemaName: "main") }
 
-    /// A table of one of a connection's databases.
+    /// A table of a database of the connection.
     /// ```swift
     /// if changes.tables.contains(DatabaseTable("note", in: archive)) { reload() }
     /// ```

@@ -18,8 +18,8 @@ public struct JSONBDecoder: Sendable {
     public init(options: JSONCodingOptions = JSONCodingOptions()) { self.options = options }
 
     /// Decodes a value from JSONB.
-    /// - Throws: `DecodingError` for bytes that are not JSONB, for a document nested too deeply, and for one that does not fit the
-    ///   type; and any error of the type's own `init(from:)`.
+    /// - Throws: `DecodingError` for bytes that are not JSONB, for a document nested too deeply, and for a document that does not
+    ///   fit the type; and any error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
         try data.withUnsafeBytes { try decode(type, from: $0) }
     }

@@ -6,11 +6,11 @@ import Foundation
 /// let bytes = try JSONBEncoder().encode(Meta(city: "Roma", tags: ["a"]))
 /// try db.execute("INSERT INTO note(meta) VALUES (\(bytes))")
 /// ```
-/// The document is the one that `JSONEncoder` would write as text, with three differences. Dates are ISO 8601 text unless
-/// ``options`` say otherwise. Members are in the order in which they are encoded, those of dictionaries sorted. A `Double` that is
-/// a whole number has a fraction, `2.0`, as SQLite writes it. Integers of every width and `Decimal`s keep every digit. A type that
-/// is ``JSONCodingCustomizable`` is written with its own options. ``JSONColumn``, `Codable` rows and records, and key-value stores
-/// encode in this way by themselves.
+/// The document is the same that `JSONEncoder` would write as text, with three differences. Dates are ISO 8601 text unless
+/// ``options`` say otherwise. Members are in the order in which they are encoded; the members of dictionaries are sorted. A
+/// `Double` that is a whole number has a fraction, `2.0`, as SQLite writes it. Integers of every width and `Decimal`s keep every
+/// digit. A type that is ``JSONCodingCustomizable`` is written with its own options. ``JSONColumn``, `Codable` rows and records,
+/// and key-value stores encode in this way by themselves.
 public struct JSONBEncoder: Sendable {
     /// The forms in which dates, bytes and special numbers are written, and the greatest depth of a value.
     public var options: JSONCodingOptions

@@ -2,11 +2,11 @@ import Foundation
 
 /// The forms of values for which JSON has no form: dates, bytes, infinities.
 ///
-/// A type sets the options for its values with ``JSONCodingCustomizable``. The defaults are those of Foundation's `JSONEncoder`,
-/// except for dates, which are ISO 8601 text.
+/// A type sets the options for its values with ``JSONCodingCustomizable``. The defaults are the same as in Foundation's
+/// `JSONEncoder`, except for dates, which are ISO 8601 text.
 public struct JSONCodingOptions: Sendable {
     /// The form in which a `Date` is written. ISO 8601 text can be read with each of these except ``custom(encode:decode:)``. A
-    /// number can be read only with those that write numbers, because it does not say whether it counts from 1970 or from 2001.
+    /// number can be read only with a form that writes numbers, because it does not say whether it counts from 1970 or from 2001.
     public enum Dates: Sendable {
         /// Like `Date` itself: seconds since 2001-01-01 00:00 UTC, exactly.
         case deferredToDate

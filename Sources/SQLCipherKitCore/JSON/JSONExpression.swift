@@ -126,7 +126,7 @@ extension SQL.StringInterpolation {
 /// A change of a document, for ``JSONExpression/changed(by:as:)`` and ``Schema/updateJSON(_:in:where:_:)``.
 ///
 /// A value is any `Codable` value, and is bound as JSON: `true` as true and not as 1, an array as an array. It is coded with the
-/// options of its own type if that is ``JSONCodingCustomizable``, or else with those of the document's type: set these with
+/// options of its own type if that is ``JSONCodingCustomizable``, or else with the options of the document's type: set these with
 /// ``JSONExpression/withCodingOptions(of:)``. For JSON's null write ``JSONValue/null``. A value that SQL computes is a
 /// ``JSONExpression``, by ``JSONExpression/quote(_:)`` if it is no document: then its text is a string.
 public struct JSONChange: Sendable {
@@ -169,7 +169,7 @@ public struct JSONChange: Sendable {
         JSONChange { $0.changed("\(raw: $1.prefix)_remove(\($0.checked), \(literal: JSONPath(path)))") }
     }
 
-    /// `json_patch`: applies a merge patch (RFC 7396): its members replace those of the document, and null removes them
+    /// `json_patch`: applies a merge patch (RFC 7396): its members replace the document's members, and null removes them
     /// (<https://sqlite.org/json1.html#jpatch>).
     public static func patch(_ patch: some Codable & Sendable) -> JSONChange {
         JSONChange { $0.changed("\(raw: $1.prefix)_patch(\($0.checked), \($0.bound(patch)))") }

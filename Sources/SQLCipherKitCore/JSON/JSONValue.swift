@@ -279,7 +279,7 @@ extension JSONValue {
         }
     }
 
-    /// A number as a `Decimal`; for a ``real(_:)`` the shortest one that identifies it.
+    /// A number as a `Decimal`; for a ``real(_:)`` the shortest decimal that identifies it.
     public var decimalValue: Decimal? {
         switch self {
         case .integer(let value): Decimal(value)

@@ -65,7 +65,7 @@ public struct CipherConfiguration: Hashable, Sendable {
     /// The 16 bytes of salt of a database with a plaintext header, which must be kept outside the file. The salt is not secret, but
     /// without it no passphrase opens the database. Nil, the default, for all other databases.
     ///
-    /// Make one with ``randomSalt()``. A raw key that includes its salt needs none here.
+    /// Create a salt with ``randomSalt()``. A raw key that includes its salt needs none here.
     public var salt: [UInt8]?
     /// True if SQLCipher locks and wipes all memory that SQLite uses, not only the memory of its keys. Default: false.
     ///

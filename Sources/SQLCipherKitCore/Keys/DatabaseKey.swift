@@ -27,8 +27,8 @@ public struct DatabaseKey: Sendable {
 
     /// The cipher settings. They are not stored in the file: to open it, give the settings that it was created with.
     ///
-    /// Nil, the default, means SQLCipher 4's, or those of a ``KeyProvider``'s key or of ``KeySlots``. When a key is changed, nil
-    /// means that the database keeps its settings. Always nil for ``plaintext``.
+    /// Nil, the default, means the settings of SQLCipher 4, of a ``KeyProvider``'s key, or of ``KeySlots``. When a key is changed,
+    /// nil means that the database keeps its settings. Always nil for ``plaintext``.
     public let cipher: CipherConfiguration?
 
     package init(_ form: Form, cipher: CipherConfiguration?) {

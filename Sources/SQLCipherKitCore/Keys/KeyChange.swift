@@ -14,7 +14,7 @@ extension Schema {
     /// intermediate state. If the process dies, the file opens with either the old or the new key. At the end, the file is opened a
     /// second time with the new key as a check. Other connections to the file must be opened again.
     ///
-    /// `SQLCipherKit` also changes the key by a new file, which never writes to the old one.
+    /// `SQLCipherKit` also changes the key by a new file, which never writes to the old file.
     ///
     /// - Parameters:
     ///   - key: the new key. If it has no cipher settings, the database keeps its own; different settings need a new file.
@@ -26,7 +26,7 @@ extension Schema {
     ///   ``DatabaseError/Reason/schemaName`` if it is no longer attached; or any error that `progress` throws. In all these cases
     ///   nothing has changed.
     ///   ``DatabaseError/Reason/rekeyFailed`` if the change itself failed: the connection is then closed, and
-    ///   ``DatabaseError/workingKey-swift.property`` tells which key opens the file; it is the new one if the error occurred after
+    ///   ``DatabaseError/workingKey-swift.property`` tells which key opens the file; it is the new key if the error occurred after
     ///   the change was complete.
     public func changeKey(to key: DatabaseKey, progress: DatabaseProgress.Handler? = nil) throws {
         try replaceKey(by: resolvedForKeyChange(key), progress)

@@ -143,11 +143,11 @@ extension DatabaseKey {
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
     /// ```
-    /// Opening throws ``DatabaseError/Reason/keyProvider`` if the provider has no key, or one that is neither a passphrase nor a
+    /// Opening throws ``DatabaseError/Reason/keyProvider`` if the provider has no key, or a key that is neither a passphrase nor a
     /// raw key. A ``DatabaseError`` of the provider is passed on; another error is in ``DatabaseError/underlyingError``.
     /// - Parameters:
     ///   - provider: the provider to ask.
-    ///   - cipher: the cipher settings. Default: nil, for those of the provider's key.
+    ///   - cipher: the cipher settings. Default: nil, for the settings of the provider's key.
     public static func provided(by provider: some KeyProvider, cipher: CipherConfiguration? = nil) -> DatabaseKey {
         DatabaseKey(.deferred(ProvidedKey(provider: provider)), cipher: cipher)
     }

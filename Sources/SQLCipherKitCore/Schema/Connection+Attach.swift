@@ -15,12 +15,12 @@ extension Connection {
     ///   - key: how it is encrypted; nil if it is not. To use the same key, salt and settings as another database, pass its
     ///     ``Schema/key``. There is no default, as any default would be wrong for some databases.
     ///   - safeguards: safeguards for an untrusted file. They apply to the whole connection from now on, even after the database is
-    ///     detached. Default: nil, for those that the connection was opened with.
+    ///     detached. Default: nil, for the safeguards that the connection was opened with.
     /// - Returns: a handle to the database.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the structure is
-    ///   damaged and the safeguards check it, or what a ``KeyProvider`` or ``KeySlots`` throw, as when a database is opened. In
+    ///   damaged and the safeguards check it, or the errors of a ``KeyProvider`` or ``KeySlots``, as when a database is opened. In
     ///   each case nothing is attached.
     @discardableResult
     public func attach(

@@ -45,8 +45,8 @@ extension Schema {
     /// - Throws: the same errors as ``table(_:)``.
     public func hasTable(_ name: String) throws -> Bool { try form(of: name) != nil }
 
-    /// The columns of a table or view, including hidden and generated ones (<https://sqlite.org/pragma.html#pragma_table_xinfo>).
-    /// Empty for a table that does not exist.
+    /// The columns of a table or view, including hidden and generated columns
+    /// (<https://sqlite.org/pragma.html#pragma_table_xinfo>). Empty for a table that does not exist.
     /// - Throws: the same errors as ``table(_:)``, or SQLite's error for a view that does not compile, or a virtual table whose
     ///   module is missing.
     public func columns(of table: String) throws -> [Column] {
@@ -116,7 +116,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// Drops a table with its indexes and triggers. Rows that refer to its rows are treated as if those were deleted
+    /// Drops a table with its indexes and triggers. Rows that refer to its rows are treated as if its rows were deleted
     /// (<https://sqlite.org/lang_droptable.html>).
     /// - Parameters:
     ///   - table: the name of the table.

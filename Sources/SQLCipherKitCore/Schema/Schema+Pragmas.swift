@@ -9,8 +9,8 @@ extension Schema {
     /// A pragma about the connection as a whole, such as `recursive_triggers`, has the same value for each of its databases. SQLite
     /// silently ignores an unknown pragma; here it is an error.
     /// - Parameters:
-    ///   - name: the pragma's name. For one that takes an argument, use ``setPragma(_:to:)`` or a table-valued function such as
-    ///     `pragma_table_info('note')`.
+    ///   - name: the pragma's name. For a pragma that takes an argument, use ``setPragma(_:to:)`` or a table-valued function such
+    ///     as `pragma_table_info('note')`.
     ///   - type: the type of the value.
     /// - Returns: the first column of the first row; nil if there is no row.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an unknown name, ``DatabaseError/Reason/refusedSQL`` for pragmas that
@@ -19,7 +19,7 @@ extension Schema {
         try answer(to: pragmaText(name))
     }
 
-    /// Sets a pragma, or runs one with an argument.
+    /// Sets a pragma, or runs a pragma with an argument.
     /// ```swift
     /// let pages = try db.main.setPragma("cache_size", to: -16_000)     // what took effect
     /// ```
@@ -113,7 +113,7 @@ extension Schema {
         public let rowID: Int64?
         /// The table that it refers to.
         public let parent: String
-        /// The number of the foreign key in its table, as `PRAGMA foreign_key_list` counts it: from the last one declared.
+        /// The number of the foreign key in its table, as `PRAGMA foreign_key_list` counts it: from the last foreign key declared.
         public let foreignKey: Int
 
         package init(table: String, rowID: Int64?, parent: String, foreignKey: Int) {

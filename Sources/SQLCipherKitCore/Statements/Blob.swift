@@ -225,7 +225,7 @@ extension Blob {
     /// ```
     /// Reading takes place on the loop's own thread. Without `await`, use ``read(upTo:)``.
     /// The sequence throws the same errors.
-    /// - Parameter count: the size of a chunk in bytes; the last one may be shorter. Default: 65,536.
+    /// - Parameter count: the size of a chunk in bytes; the last chunk may be shorter. Default: 65,536.
     public func chunks(of count: Int = 65_536) -> some AsyncSequence<Data, any Error> { BlobChunks(blob: self, count: count) }
 }
 
@@ -243,7 +243,7 @@ extension Schema {
     /// - Parameters:
     ///   - table: a table with row ids and without generated columns.
     ///   - column: a stored column. For writing, it must have no index and no foreign key, nor may a full-text index or a table of
-    ///     vectors have it: SQLite runs no trigger for what a blob writes. A change log notes it all the same.
+    ///     vectors have it: SQLite runs no trigger for the writes of a blob. A change log notes them nevertheless.
     ///   - rowID: the row's id.
     ///   - forWriting: whether the value may be written. Default: false.
     /// - Throws: SQLite's error if there is no such table, column or row, or its value is neither a blob nor text.

@@ -16,7 +16,7 @@ package struct StatementKey: Hashable {
     ///   - subject: the type of the values, or an object that what is kept refers to.
     ///   - code: what is asked.
     ///   - text: a part of the question that is text, such as a table's name.
-    ///   - place: the name of the database; empty for the first one that has the table.
+    ///   - place: the name of the database; empty for the first database that has the table.
     package init<Kept: AnyObject>(
         _ kind: Kept.Type, _ subject: ObjectIdentifier?, _ code: UInt64 = 0, text: String = "", place: String = ""
     ) {

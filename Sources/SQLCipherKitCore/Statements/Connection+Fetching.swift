@@ -149,8 +149,8 @@ extension Connection {
 
 /// Reading rows as `Decodable` types, which need nothing else: their coding keys are the columns' names. See ``Row/decode(_:)``.
 ///
-/// A type that is also an ``SQLRowConvertible``, such as every record, is read as that, and one that is an ``SQLValueConvertible``
-/// from the first column.
+/// A type that is also an ``SQLRowConvertible``, such as every record, is read by its own initializer, and a type that is an
+/// ``SQLValueConvertible`` from the first column.
 extension Connection {
     /// Returns each row as a `Decodable` type.
     /// ```swift

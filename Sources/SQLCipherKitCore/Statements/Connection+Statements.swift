@@ -175,7 +175,7 @@ extension Connection.Settings {
         /// The number of statements that had to be compiled.
         public var misses: Int { connection.isUsable ? connection.cache.misses : 0 }
 
-        /// The maximum number of statements in the cache. Lowering it drops the least recently used ones. See
+        /// The maximum number of statements in the cache. Lowering it drops the least recently used statements. See
         /// ``DatabaseConfiguration/statementCacheCapacity``.
         public var capacity: Int {
             get { connection.isUsable ? connection.cache.capacity : 0 }

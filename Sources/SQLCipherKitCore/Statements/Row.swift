@@ -51,7 +51,7 @@ public struct Row: ~Copyable {
 
     /// The value of a column by its name. If no name matches exactly, ASCII case is ignored.
     ///
-    /// If several columns have the same name, this is the first one: use `AS` to rename them.
+    /// If several columns have the same name, this is the first: use `AS` to rename them.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
     ///   ``DatabaseError/Reason/typeMismatch``.
     @inlinable
@@ -207,7 +207,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
         }
     }
 
-    /// The value of a column by its name, converted; the first one of that name.
+    /// The value of a column by its name, converted; of several columns of that name, the first.
     /// - Throws: the same errors as for an index.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws {

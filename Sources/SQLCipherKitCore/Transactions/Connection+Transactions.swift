@@ -100,8 +100,8 @@ extension Connection {
     ///     another transaction, as that one.
     ///   - body: the work to do.
     /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
-    ///   ``DatabaseError/Reason/misuse`` for a kind that the surrounding transaction does not have: `immediate` inside one that has
-    ///   only read, `exclusive` inside one that lets others read.
+    ///   ``DatabaseError/Reason/misuse`` for a kind that the surrounding transaction does not have: `immediate` inside a
+    ///   transaction that has only read, `exclusive` inside a transaction that lets others read.
     @discardableResult
     public func transaction<R>(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> R) throws -> R {
         try transaction(kind) { db in TransactionEnd(try body(db)) }

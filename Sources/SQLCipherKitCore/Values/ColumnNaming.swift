@@ -19,7 +19,7 @@ public struct ColumnNaming: Sendable {
     /// By a closure that returns the same name each time.
     public static func custom(_ convert: @escaping @Sendable (String) -> String) -> ColumnNaming { ColumnNaming(convert: convert) }
 
-    /// Returns the column of a coding key. The macro `@Record` calls it, and so can what you write by hand:
+    /// Returns the column of a coding key. The macro `@Record` calls it, and so can your own code:
     ///
     /// ```swift
     /// static let columnProfiles = [columnNaming("addedAt"): ValueProfile(dates: .integerSeconds)]

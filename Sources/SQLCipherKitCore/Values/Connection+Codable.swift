@@ -12,7 +12,7 @@ extension Connection {
     ///   - record: the record to insert.
     ///   - table: the table's name.
     ///   - conflict: the behavior if a constraint is violated. Default: the statement fails.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique``; ``DatabaseError/Reason/schemaName`` if `schema` is no
     ///   longer attached; ``DatabaseError/Reason/misuse`` for a type that encodes other keys each time, and inside a hook; or any
     ///   error that the record's own encoding throws.

@@ -122,7 +122,7 @@ public protocol CustomDateStrategy: Sendable {
     static func date(_ value: SQLValue) -> Date?
 }
 
-/// Stored according to the connection's ``ValueProfile/dates``, or those of a record's column
+/// Stored according to the connection's ``ValueProfile/dates``, or the profile of a record's column
 /// (``ColumnCodingCustomizable/columnProfiles``). Without a connection, ``sqlValue`` gives ``DateStrategy/timestamp``.
 ///
 /// Read from TEXT in the ISO 8601 forms that SQLite knows (<https://sqlite.org/lang_datefunc.html>: date alone, `T` or a
@@ -264,7 +264,7 @@ public struct DateTextFormat: Hashable, Sendable {
     /// The indication of UTC at the end of the text.
     public var zone: Zone
 
-    /// Creates a format. The defaults are those of ``iso8601``.
+    /// Creates a format. The defaults give ``iso8601``.
     public init(separator: Separator = .t, fraction: Fraction = .milliseconds, zone: Zone = .z) {
         self.separator = separator
         self.fraction = fraction

@@ -85,7 +85,7 @@ extension Decimal: SQLValueConvertible {
     }
 }
 
-/// Stored as TEXT, as its absolute string. Text that is not a URL as it stands, such as one with a space, is not read as one.
+/// Stored as TEXT, as its absolute string. Text that is not a URL as it stands, such as text with a space, is not read as a URL.
 extension URL: SQLValueConvertible {
     public var sqlValue: SQLValue { .text(absoluteString) }
 

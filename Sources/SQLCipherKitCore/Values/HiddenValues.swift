@@ -17,7 +17,7 @@ extension SQLValue: _HidesValues {
 }
 
 extension StatementArguments: _HidesValues {
-    /// The number of values, and the names of those that have one.
+    /// The number of values, and the names of the values that have a name.
     public var description: String {
         named.isEmpty ? "\(count) value\(count == 1 ? "" : "s")" : named.map(\.name).joined(separator: ", ")
     }
