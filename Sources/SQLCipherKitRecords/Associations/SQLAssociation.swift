@@ -21,8 +21,8 @@ import SQLCipherKitCore
 /// foreign key is looked up in the descriptions of the tables, or in the database for tables without a description. If there is
 /// none, or several, fetching throws ``DatabaseError/Reason/misuse``.
 ///
-/// `Value` is what each record is fetched with: an array or an optional record.
-/// What is written for both, such as a scope of your own, is an extension of ``SQLFilterable``.
+/// `Value` is the type that each record is fetched with: an array or an optional record.
+/// Write code for both, such as a scope of your own, as an extension of ``SQLFilterable``.
 public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: SQLFilterable, Sendable {
     let path: AssociationPath
     var query: SQLQuery<Target>
@@ -41,7 +41,7 @@ public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: SQLFilt
     /// Keeps only the associated records that match a condition. After several calls, they must match all conditions.
     public func filter(_ condition: (SQLColumns<Target>) -> SQLPredicate) -> Self { with(query.filter(condition)) }
 
-    /// Sorts the associated records of each record. Further calls add terms, which decide when all earlier ones are equal. Without
+    /// Sorts the associated records of each record. Further calls add terms, which decide when all earlier terms are equal. Without
     /// an order, the associated records come in any order, and `hasOne` takes any of them.
     public func order(@SQLOrderingBuilder by terms: (SQLColumns<Target>) -> [SQLOrdering]) -> Self { with(query.order(by: terms)) }
 
@@ -67,8 +67,8 @@ extension SQLRecord {
     /// - Parameters:
     ///   - type: the other records.
     ///   - referring: their property that refers to this record. Default: the property of the only foreign key.
-    ///   - referenced: this record's property that they refer to. Default: the one that the foreign key names, or else the primary
-    ///     key.
+    ///   - referenced: this record's property that they refer to. Default: the property that the foreign key names, or else the
+    ///     primary key.
     public static func hasMany<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Target> & Sendable = \Target.self,
         to referenced: PartialKeyPath<Self> & Sendable = \Self.self
@@ -95,7 +95,7 @@ extension SQLRecord {
         many(through(link, near, far))
     }
 
-    /// The record of another table that refers to this one: the first one if there are several, nil if there is none. The
+    /// The record of another table that refers to this record: the first if there are several, nil if there is none. The
     /// parameters are those of ``hasMany(_:by:to:)``.
     public static func hasOne<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Target> & Sendable = \Target.self,
@@ -104,7 +104,7 @@ extension SQLRecord {
         one(.direct(link(fromTarget: referring, referenced)), limit: 1)
     }
 
-    /// The record that rows of a third table link to this one: the first one if there are several, nil if there is none. The
+    /// The record that rows of a third table link to this record: the first if there are several, nil if there is none. The
     /// parameters are those of ``hasMany(_:through:from:to:)``.
     public static func hasOne<Target: SQLRecord, Link: SQLRecord>(
         _ type: Target.Type, through link: Link.Type, from near: PartialKeyPath<Link> & Sendable = \Link.self,
@@ -113,7 +113,7 @@ extension SQLRecord {
         one(through(link, near, far), limit: 1)
     }
 
-    /// The record of another table that this one refers to; nil if there is none.
+    /// The record of another table that this record refers to; nil if there is none.
     /// ```swift
     /// static let folder = belongsTo(Folder.self)
     /// static let sender = belongsTo(Person.self, by: \.sender)
@@ -121,8 +121,8 @@ extension SQLRecord {
     /// - Parameters:
     ///   - type: the other record.
     ///   - referring: this record's property that refers to it. Default: the property of the only foreign key.
-    ///   - referenced: the other record's property that this one refers to. Default: the one that the foreign key names, or else
-    ///     the primary key.
+    ///   - referenced: the other record's property that this record refers to. Default: the property that the foreign key names, or
+    ///     else the primary key.
     public static func belongsTo<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Self> & Sendable = \Self.self,
         to referenced: PartialKeyPath<Target> & Sendable = \Target.self

@@ -131,7 +131,7 @@ public final class KeyValueStore {
     }
 }
 
-/// Iteration over all keys, or those with a prefix, in the order of their UTF-8 bytes.
+/// Iteration over all keys, or over the keys with a prefix, in the order of their UTF-8 bytes.
 extension KeyValueStore {
     /// The keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.

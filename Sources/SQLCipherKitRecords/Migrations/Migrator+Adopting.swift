@@ -13,9 +13,10 @@ extension Migrator {
     /// ```
     /// Only a database without a record of any migration is asked, such as one that another library has made.
     /// ``migrate(_:through:)-(Connection,_)`` then records these migrations without running them, once. If several conditions hold,
-    /// the one with the latest migration counts. A new database meets none of them, and gets all migrations.
+    /// the condition of the latest migration counts. A new database meets none of them, and gets all migrations.
     /// - Parameters:
-    ///   - name: the name of the last migration whose effect the database has. It must have that of all earlier ones.
+    ///   - name: the name of the last migration whose effect the database has. It must have the effects of all earlier migrations
+    ///     too.
     ///   - isDone: whether it has. It only reads.
     public mutating func adopt(through name: String, when isDone: @escaping @Sendable (Connection) throws -> Bool) {
         adoptions.append(Adoption { db in try isDone(db) ? name : nil })

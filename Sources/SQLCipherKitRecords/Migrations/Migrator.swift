@@ -48,7 +48,8 @@ public struct Migrator: Sendable {
     ///
     /// For development, while the migrations still change: never set it in a program that keeps data. The migrations that the
     /// database has had are run again in a new in-memory database, opened with the connection's configuration, and the schemas are
-    /// compared. A database without any migration is left alone, and so is one with only some of the migrations merged into one.
+    /// compared. A database without any migration is left alone, and so is a database that has only some of the migrations that
+    /// were merged.
     public var erasesOnSchemaChange = false
 
     /// Called after each migration that leaves rows that violate a foreign key, once it is committed. Default: nil.
@@ -73,7 +74,7 @@ public struct Migrator: Sendable {
         migrations.append(Migration(name: name, merged: [], foreignKeys: foreignKeys) { db, _ in try body(db) })
     }
 
-    /// Adds a migration that replaces several former ones: a new database gets this one instead of them.
+    /// Adds a migration that replaces several former migrations: a new database gets this migration instead of them.
     /// ```swift
     /// migrator.add("2026", merging: ["notes", "stars", "tags"]) { db, done in
     ///     if done.isEmpty {
@@ -82,8 +83,8 @@ public struct Migrator: Sendable {
     ///     …
     /// }
     /// ```
-    /// If a database has had the last of the former ones, and so all of them, this one counts as done: `body` is not called, and
-    /// nothing is written. If it has had only some of them, this one runs, and `body` must make the missing changes.
+    /// If a database has had the last of the former migrations, and so all of them, the new migration counts as done: `body` is not
+    /// called, and nothing is written. If it has had only some of them, this one runs, and `body` must make the missing changes.
     /// - Parameters:
     ///   - name: a unique name.
     ///   - former: the names of the former migrations, in order. Do not add these any more. They may include a migration that was
@@ -101,8 +102,8 @@ public struct Migrator: Sendable {
     /// The names of all migrations, in order.
     public var names: [String] { migrations.map(\.name) }
 
-    /// The names of the migrations that a database has had, in order, including former ones that were merged since. Those that it
-    /// is to adopt count.
+    /// The names of the migrations that a database has had, in order, including former migrations that were merged since. Those
+    /// that it is to adopt count.
     /// - Throws: ``DatabaseError``, and any error that a condition of ``adopt(through:when:)`` throws.
     public func applied(in db: Connection) throws -> [String] {
         let recorded = try recorded(in: db)
@@ -117,10 +118,10 @@ public struct Migrator: Sendable {
     }
 
     /// The names of the pending migrations, in order.
-    /// - Throws: ``DatabaseError/Reason/migration`` if the database has one that this program does not know, from a newer version
-    ///   of it, or if a migration was added before one that is already done; ``DatabaseError/Reason/invalidArgument`` for two
-    ///   migrations of the same name, including merged ones, and for an empty name. Also what the conditions of
-    ///   ``adopt(through:when:)`` throw.
+    /// - Throws: ``DatabaseError/Reason/migration`` if the database has a migration that this program does not know, from a newer
+    ///   version of it, or if a migration was added before a migration that is already done;
+    ///   ``DatabaseError/Reason/invalidArgument`` for two migrations of the same name, including merged ones, and for an empty
+    ///   name. Also what the conditions of ``adopt(through:when:)`` throw.
     public func pending(in db: Connection) throws -> [String] {
         Array(names.dropFirst(try position(in: db).done))
     }

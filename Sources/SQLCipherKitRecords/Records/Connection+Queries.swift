@@ -215,15 +215,15 @@ extension SQLQuery {
 
 /// Inserting the result of a query without reading it into memory (<https://sqlite.org/lang_insert.html>).
 extension Connection {
-    /// Inserts the records of a query into their table, such as that of an attached database, by one statement. All columns of the
-    /// record are copied, except generated ones.
+    /// Inserts the records of a query into their table, such as the table of an attached database, by one statement. All columns of
+    /// the record are copied, except generated columns.
     /// ```swift
     /// try db.insertAll(from: Note.filter { $0.stars == 0 }, onConflict: .replace, in: archive)
     /// ```
     /// - Parameters:
     ///   - query: the records to insert.
     ///   - conflict: the behavior if a constraint is violated. Default: nil, to follow the table's definition.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: the number of rows that were inserted.
     /// - Throws: ``DatabaseError``; then nothing is inserted. But ``ConflictResolution/fail`` keeps the rows before the violation,
     ///   and ``ConflictResolution/rollback`` rolls back the open transaction.

@@ -26,7 +26,7 @@ extension Connection {
     /// Inserting, upserting and saving go by that. In any other key 0 is a value: let the property be optional there.
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: ``DatabaseError/Reason/writeIgnored`` if a trigger or a conflict rule of the table left out the row; SQLite's
     ///   error, such as ``ResultCode/constraintUnique`` for a violated constraint; ``DatabaseError/Reason/invalidArgument`` if
     ///   there is no such table, or for a value that cannot be stored; or any error that the record's own coding throws. In each
@@ -42,7 +42,7 @@ extension Connection {
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - conflict: the behavior if a constraint is violated; nil to follow the table's definition.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: whether a row was inserted; false if a conflict was ignored.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
     ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
@@ -84,7 +84,7 @@ extension Connection {
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
     ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
     ///   that a record's own coding throws. In each case nothing is inserted.
-    /// - Returns: the number of inserted records, without those whose conflicts were ignored.
+    /// - Returns: the number of inserted records, without records whose conflicts were ignored.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         _ records: inout [Record], onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
@@ -104,7 +104,7 @@ extension Connection {
     }
 
     /// Inserts either all records or none, without reading anything back.
-    /// - Returns: the number of inserted records, without those whose conflicts were ignored.
+    /// - Returns: the number of inserted records, without records whose conflicts were ignored.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
     ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
     ///   that a record's own encoding throws. In each case nothing is inserted.
@@ -124,8 +124,8 @@ extension Connection {
         return count
     }
 
-    /// Inserts a record, or updates the row that has its key (<https://sqlite.org/lang_upsert.html>), and reads back what the
-    /// database has filled in.
+    /// Inserts a record, or updates the row that has its key (<https://sqlite.org/lang_upsert.html>), and reads back the values
+    /// that the database has filled in.
     /// ```swift
     /// try db.upsert(&note)
     /// try db.upsert(&note, onConflict: ["title"])
@@ -138,7 +138,7 @@ extension Connection {
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - columns: the columns of the unique constraint that identifies the row. Default: empty, for the primary key.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: ``DatabaseError/Reason/writeIgnored`` if a trigger or a conflict rule of the table left out the row;
     ///   ``DatabaseError/Reason/misuse`` for a table without a primary key; SQLite's error, such as ``ResultCode/constraintUnique``
     ///   for a violated constraint; ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot
@@ -277,8 +277,8 @@ extension Connection {
     /// ```
     /// - Parameters:
     ///   - record: the record to insert if there is none.
-    ///   - properties: the properties of a unique constraint or index. Default: those of the primary key.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - properties: the properties of a unique constraint or index. Default: the properties of the primary key.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: the row in the database, with all that it has.
     /// - Throws: ``DatabaseError/Reason/misuse`` if the record has no value for one of the properties; and the errors of
     ///   `insert(_:in:)`. Nothing is inserted then.

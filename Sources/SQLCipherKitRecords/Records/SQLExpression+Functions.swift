@@ -224,11 +224,11 @@ where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
 public func | <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
 
-/// The bits moved towards the higher ones, in 64 bits.
+/// The bits moved toward the higher bits, in 64 bits.
 public func << <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, "<<", "\(b)") }
 
-/// The bits moved towards the lower ones; a negative number stays negative.
+/// The bits moved toward the lower bits; a negative number stays negative.
 public func >> <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, ">>", "\(b)") }
 

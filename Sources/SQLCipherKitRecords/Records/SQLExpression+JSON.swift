@@ -147,10 +147,10 @@ extension SQLExpression {
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
-    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Otherwise
-    /// running the query throws ``DatabaseError/Reason/invalidArgument``. Each is found under its own name: where its coding key
-    /// has another text, use ``json(_:as:)`` with that. Its type must be a ``SQLJSONScalar``. For elements of arrays and other
-    /// types, see ``json(_:as:)`` as well.
+    /// The property must be a stored property, and so must the properties on the way to it: `\.address.city`, `\.address?.city`.
+    /// Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Each is found under its own name: where its
+    /// coding key has another text, use ``json(_:as:)`` with that. Its type must be a ``SQLJSONScalar``. For elements of arrays and
+    /// other types, see ``json(_:as:)`` as well.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == JSONColumn<Root> { value(property) }
 

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// The methods follow an aggregate function such as ``SQLExpression/sum()-(_)``. After anything else they are an error when the
 /// query runs.
 extension SQLExpression {
-    /// Of those rows alone that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
+    /// Applies the function to the rows alone that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
     /// ```swift
     /// Book.all.select { (.countAll, .countAll.where($0.pages > 500)) }
     /// ```

@@ -43,7 +43,7 @@ public struct SQLExpression<Value>: Sendable {
     /// ```
     /// - Parameters:
     ///   - sql: the SQL. It may be NULL, even if the type has no nil.
-    ///   - profile: how its values are stored, such as that of a column in it. Default: nil, for the connection's profile.
+    ///   - profile: how its values are stored, such as the profile of a column in it. Default: nil, for the connection's profile.
     public init(_ sql: SQL, storedAs profile: ValueProfile? = nil) {
         self.init(sql, .custom, profile, isLoose: true)
     }
@@ -104,7 +104,7 @@ extension SQL.StringInterpolation {
 
 /// Values that may be absent.
 extension SQLExpression {
-    /// The value, or another one where it is NULL.
+    /// The value, or another value where it is NULL.
     /// ```swift
     /// Book.all.select { $0.subtitle ?? $0.title }     // coalesce("book"."subtitle", "book"."title")
     /// ```
@@ -114,7 +114,7 @@ extension SQLExpression {
     public static func ?? <T>(a: Self, b: Self) -> Self where Value == T? { coalesce(a, b.converted(to: a.form).sql) }
     public static func ?? <T: SQLValueConvertible>(a: Self, b: T) -> SQLExpression<T> where Value == T? { coalesce(a, a.bound(b)) }
 
-    /// The value, or another one where it is NULL, of a type that codes itself.
+    /// The value, or another value where it is NULL, of a type that codes itself.
     @_disfavoredOverload
     public static func ?? <T: Codable>(a: Self, b: T) -> SQLExpression<T> where Value == T? {
         coalesce(a, "\(ProfiledValue(SQLExpression<T>.stored(b) ?? SQLValue.null, a.form))")

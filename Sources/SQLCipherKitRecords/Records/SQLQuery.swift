@@ -90,7 +90,7 @@ extension SQLRecord {
         all.leftJoin(type, on: condition)
     }
 
-    /// An inner join along an association: each record with each of those associated with it.
+    /// An inner join along an association: each record with each of its associated records.
     public static func join<B: SQLRecord, Value>(_ association: SQLAssociation<Self, B, Value>) -> SQLJoin<Self, B> {
         all.join(association)
     }
@@ -129,9 +129,9 @@ extension SQLRecord {
 
 /// Joins (<https://sqlite.org/lang_select.html#strange_join_names>).
 ///
-/// Without a condition, the tables are joined by the foreign key between the new table and those before it. There must be exactly
-/// one: none or several throw an error. The keys are taken from the tables' descriptions, or from the database for tables without a
-/// description.
+/// Without a condition, the tables are joined by the foreign key between the new table and the tables before it. There must be
+/// exactly one: none or several throw an error. The keys are taken from the tables' descriptions, or from the database for tables
+/// without a description.
 extension SQLQuery {
     /// An inner join: the pairs of matching rows.
     /// ```swift
@@ -144,7 +144,7 @@ extension SQLQuery {
         SQLJoin(joined(type, "JOIN", condition))
     }
 
-    /// An inner join along an association: each record with each of those associated with it.
+    /// An inner join along an association: each record with each of its associated records.
     /// ```swift
     /// let albums = Album.join(Album.belongsTo(Artist.self, by: \.artist))
     /// ```

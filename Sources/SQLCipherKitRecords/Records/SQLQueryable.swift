@@ -73,7 +73,7 @@ extension SQLQueryable {
         return query.changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
     }
 
-    /// Sorts the rows, with one term per line. Further calls add terms, which decide when all earlier ones are equal.
+    /// Sorts the rows, with one term per line. Further calls add terms, which decide when all earlier terms are equal.
     public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
         let (query, terms) = with(terms)
         return query.changed { clauses in

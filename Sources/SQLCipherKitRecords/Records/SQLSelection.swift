@@ -129,7 +129,7 @@ extension SQLRequest {
 /// let words = Book.all.select { $0.title }.union(Author.all.select { $0.name })
 /// let first = try db.fetchAll(words.order(byColumn: 1).limit(20))
 /// ```
-/// The order and the limit of each part are its own; those that follow are the whole's.
+/// The order and the limit of each part are its own; an order and a limit after them apply to the whole.
 extension SQLSelection {
     /// The rows of both, each different row once.
     public func union(_ other: some SQLRequest<Element>) -> Self { compound("UNION", other.selection) }
@@ -140,7 +140,7 @@ extension SQLSelection {
     /// The rows that both have, each different row once.
     public func intersect(_ other: some SQLRequest<Element>) -> Self { compound("INTERSECT", other.selection) }
 
-    /// The rows that the other one does not have, each different row once.
+    /// The rows that the other query does not have, each different row once.
     public func except(_ other: some SQLRequest<Element>) -> Self { compound("EXCEPT", other.selection) }
 
     /// In the order of a column of the result, counted from 1. Further calls add columns that decide where those before are equal.

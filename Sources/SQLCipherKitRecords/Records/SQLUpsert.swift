@@ -26,7 +26,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
 
     /// Identifies the existing row.
     /// - Parameters:
-    ///   - properties: the properties of a unique constraint or index, in any order. Default: those of the primary key.
+    ///   - properties: the properties of a unique constraint or index, in any order. Default: the properties of the primary key.
     ///   - condition: the condition of a partial unique index, as in the index and without bound values; with bound
     ///     values, the upsert throws ``DatabaseError/Reason/misuse``. Default: nil, for an index without a condition.
     public init(on properties: (PartialKeyPath<Record> & Sendable)..., where condition: SQL? = nil) {
@@ -44,7 +44,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
         return copy
     }
 
-    /// Sets columns to values of your own. The closure gets the existing row and the new one, which was to be inserted.
+    /// Sets columns to values of your own. The closure gets the existing row and the new row, which was to be inserted.
     public func setting(
         _ changes: (_ row: SQLColumns<Record>, _ new: SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) -> Self {
@@ -103,7 +103,7 @@ extension Connection {
     /// - Parameters:
     ///   - record: the record to write. It receives the values of the written row, and stays unchanged if none was written.
     ///   - conflict: the unique constraint that identifies an existing row, and the change to that row.
-    ///   - schema: the database. Default: nil, for the first one that has the table.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: whether a row was inserted or updated.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
     ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error

@@ -62,7 +62,7 @@ public struct SQLTable: Sendable {
     }
 
     private let description: Description
-    /// The table's database. Nil for the first one that has the table, or `main` for a new table.
+    /// The table's database. Nil for the first database that has the table, or `main` for a new table.
     package var schema: String?
     /// The record that it is the table of.
     var record: (any SQLRecord.Type)?

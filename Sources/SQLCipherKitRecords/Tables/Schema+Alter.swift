@@ -54,7 +54,7 @@ extension Schema {
         try alter(table, "RENAME COLUMN \(identifier: column) TO \(identifier: newName)")
     }
 
-    /// Drops a column. SQLite refuses to drop one that is used in a key, an index, a constraint, a trigger or a view.
+    /// Drops a column. SQLite refuses to drop a column that is used in a key, an index, a constraint, a trigger or a view.
     /// - Throws: SQLite's error, for instance if there is no such column, or the column is in use; or
     ///   ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func dropColumn(_ column: String, from table: String) throws {

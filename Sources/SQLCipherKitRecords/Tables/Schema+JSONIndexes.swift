@@ -40,7 +40,7 @@ extension Schema {
         try create(SQLIndex(name, on: terms, isUnique: isUnique, where: condition), on: table)
     }
 
-    /// Adds a column to a table whose value is the one at a path of each row's document (<https://sqlite.org/gencol.html>). It is
+    /// Adds a column to a table, with the value at a path of each row's document (<https://sqlite.org/gencol.html>). It is
     /// computed when it is read, takes no space, and can be queried, indexed and joined like any other column.
     /// ```swift
     /// try db.main.addJSONColumn("city", to: "note", from: "meta", at: "city", type: .text)

@@ -267,16 +267,16 @@ extension Schema {
     ///
     /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` sees it as inserting every row.
     ///
-    /// Indexes are created again, unless the description has one of the same name, and so are triggers, including temporary ones.
-    /// Views, other tables and full-text tables are left unchanged. If one of them no longer compiles because a column is missing,
-    /// the call throws: drop it first, in the same transaction, and create it again afterwards.
+    /// Indexes are created again, unless the description has an index of the same name, and so are triggers, including temporary
+    /// triggers. Views, other tables and full-text tables are left unchanged. If one of them no longer compiles because a column is
+    /// missing, the call throws: drop it first, in the same transaction, and create it again afterwards.
     ///
     /// Foreign keys are not enforced meanwhile, but checked at the end: if a row violates one and did not before, the call throws.
     /// Since enforcement cannot be switched inside a transaction, call this in a migration or outside a transaction. Inside one, it
-    /// throws if the connection enforces foreign keys and the table has one or is the target of one.
+    /// throws if the connection enforces foreign keys and the table has a foreign key or is the target of one.
     /// - Parameters:
     ///   - table: the new description, under the same name.
-    ///   - values: expressions over the old columns, by the names of the new ones.
+    ///   - values: expressions over the old columns, by the names of the new columns.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that does not exist or is not an ordinary one, or a value for
     ///   a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
     ///   ``DatabaseError/Reason/migration`` if something would be broken; or an error from SQLite. In each case nothing has
@@ -297,7 +297,7 @@ extension Schema {
     /// - Parameters:
     ///   - table: the table's name.
     ///   - sql: a single CREATE TABLE statement for this name, without a database name and without bound values.
-    ///   - values: expressions over the old columns, by the names of the new ones.
+    ///   - values: expressions over the old columns, by the names of the new columns.
     /// - Throws: the same errors as with a description; ``DatabaseError/Reason/malformedSchema`` for any other SQL.
     public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws {
         // A definition has no parameters, so that what is interpolated cannot be meant as a value.
