@@ -164,6 +164,15 @@ public struct DatabaseError: Error, Sendable {
     /// Creates an error, such as one to throw from your function that SQL calls.
     ///
     /// SQL that could hold a key, such as `PRAGMA key = '…'`, is not stored, nor is a message that repeats a word of it.
+    /// - Parameters:
+    ///   - code: SQLite's result code. Default: ``ResultCode/error``.
+    ///   - reason: the condition. Default: ``Reason-swift.struct/engine``.
+    ///   - message: a sentence in English, without values of the database.
+    ///   - sql: the SQL that caused the error. Default: nil.
+    ///   - offset: the place of the error in `sql`, in bytes of UTF-8. Default: nil.
+    ///   - arguments: the bound values. They end up in logs. Default: nil.
+    ///   - path: the file that the error is about. Default: nil.
+    ///   - underlying: the error that caused this error. Default: nil.
     public init(
         code: ResultCode = .error, reason: Reason = .engine, message: String, sql: String? = nil, offset: Int? = nil,
         arguments: String? = nil, path: String? = nil, underlying: (any Error)? = nil

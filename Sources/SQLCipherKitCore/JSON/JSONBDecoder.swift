@@ -15,6 +15,8 @@ public struct JSONBDecoder: Sendable {
     public var options: JSONCodingOptions
 
     /// Creates a decoder with these options.
+    /// - Parameter options: the forms of dates, bytes and special numbers, and the greatest depth. Default: ISO 8601 text, Base64
+    ///   text, an error, and 512.
     public init(options: JSONCodingOptions = JSONCodingOptions()) { self.options = options }
 
     /// Decodes a value from JSONB.

@@ -16,6 +16,8 @@ public struct JSONBEncoder: Sendable {
     public var options: JSONCodingOptions
 
     /// Creates an encoder with these options.
+    /// - Parameter options: the forms of dates, bytes and special numbers, and the greatest depth. Default: ISO 8601 text, Base64
+    ///   text, an error, and 512.
     public init(options: JSONCodingOptions = JSONCodingOptions()) { self.options = options }
 
     /// Encodes a value.

@@ -71,6 +71,9 @@ extension JSONExpression {
 
     /// `json_extract` or `jsonb_extract`: the values at several paths as a JSON array, or for a single path the value itself
     /// (<https://sqlite.org/json1.html#jex>).
+    /// - Parameters:
+    ///   - paths: the places in the document, one or more.
+    ///   - format: the form of the result. Default: text.
     public func extract(_ paths: JSONPath..., as format: JSONFormat = .text) -> SQL {
         "\(raw: format.prefix)_extract(\(sql)\(literals: paths))"
     }
@@ -99,6 +102,9 @@ extension JSONExpression {
 
     /// `json_tree`: like ``each(_:as:)``, but for the value at a path and everything below it
     /// (<https://sqlite.org/json1.html#jtree>).
+    /// - Parameters:
+    ///   - path: the place in the document.
+    ///   - alias: the table's name in the statement. Default: `json_tree`.
     public func tree(_ path: any JSONPathComponent..., as alias: String = "json_tree") -> SQL {
         "json_tree(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
     }
@@ -266,6 +272,7 @@ extension JSONExpression {
     /// `json_valid`: 1 if the expression is JSON text (RFC 8259), or well-formed JSONB throughout, 0 if not, NULL for NULL
     /// (<https://sqlite.org/json1.html#jvalid>). It is the only one of these functions that does not fail if the expression is not
     /// JSON.
+    /// - Parameter format: the format to check for. Default: text.
     public func isValid(_ format: JSONFormat = .text) -> SQL { "json_valid(\(sql), \(format == .text ? 1 : 8))" }
 
     /// `json_error_position`: 0 for JSON, JSON5 or JSONB, otherwise the position of the first error, counted from 1: in characters
@@ -280,6 +287,9 @@ extension JSONExpression {
     /// ```swift
     /// JSONExpression.array("note.id", "\(title)", meta.at("tags").sql)
     /// ```
+    /// - Parameters:
+    ///   - elements: the values, in order.
+    ///   - format: the form of the result. Default: text.
     public static func array(_ elements: SQL..., as format: JSONFormat = .text) -> JSONExpression {
         JSONExpression("\(raw: format.prefix)_array(\(list: elements))")
     }
@@ -288,6 +298,9 @@ extension JSONExpression {
     /// ```swift
     /// JSONExpression.object(["id": "note.id", "city": meta.value("city")])
     /// ```
+    /// - Parameters:
+    ///   - members: the names and the values, in order.
+    ///   - format: the form of the result. Default: text.
     public static func object(_ members: KeyValuePairs<String, SQL>, as format: JSONFormat = .text) -> JSONExpression {
         JSONExpression("\(raw: format.prefix)_object(\(list: members.flatMap { [key($0.key), $0.value] }))")
     }
@@ -305,6 +318,11 @@ extension JSONExpression {
 
     /// `json_group_object`: like ``groupArray(_:orderedBy:as:)``, but as the members of a JSON object, with names from `key`
     /// (<https://sqlite.org/json1.html#jgroupobject>).
+    /// - Parameters:
+    ///   - key: computes the name of each member.
+    ///   - value: computes the value of each member.
+    ///   - order: the expression to sort the members by. Default: nil, in the order of the rows.
+    ///   - format: the form of the result. Default: text.
     public static func groupObject(
         key: SQL, value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text
     ) -> JSONExpression {

@@ -108,6 +108,9 @@ extension DatabaseKey {
     }
 
     /// A passphrase as bytes, such as `Data` or `[UInt8]`.
+    /// - Parameters:
+    ///   - bytes: the passphrase, of any length above 0. They are copied; wiping the original is up to the caller.
+    ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``. Default: nil.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(
         _ bytes: some ContiguousBytes, cipher: CipherConfiguration? = nil

@@ -20,6 +20,9 @@ extension KeyProvider where Self == KeySource {
     /// An open file descriptor, which is read to its end and closed, such as a pipe from another program.
     ///
     /// The source never gives nil: a descriptor that you name is expected to have a key.
+    /// - Parameters:
+    ///   - descriptor: the descriptor, which is closed after it is read.
+    ///   - encoding: the format of the bytes. Default: a passphrase.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` if it cannot be read or gives more than 64 KiB,
     ///   ``DatabaseError/Reason/emptyKey`` if it is empty.
     public static func fileDescriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {

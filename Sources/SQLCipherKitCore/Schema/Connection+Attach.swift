@@ -76,6 +76,12 @@ extension Connection {
     ///     try archive.connection.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
     /// }
     /// ```
+    /// - Parameters:
+    ///   - location: the database to attach.
+    ///   - name: its name in SQL while `body` runs.
+    ///   - key: the key of the database; nil for no encryption.
+    ///   - safeguards: the checks for an untrusted file. Default: nil, for the safeguards that the connection was opened with.
+    ///   - body: receives the attached database.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, because SQLite cannot detach a database before the end of a
     ///   transaction that has used it; any error from attaching or from `body`; or, if `body` did not throw, any error from
     ///   detaching, such as ``DatabaseError/Reason/misuse`` if it left a transaction open.

@@ -127,11 +127,17 @@ extension Schema {
     public func dropTable(_ table: String, ifExists: Bool = false) throws { try drop("TABLE", table, ifExists) }
 
     /// Drops an index.
+    /// - Parameters:
+    ///   - index: the name of the index.
+    ///   - ifExists: true to do nothing if there is no such index. Default: false.
     /// - Throws: SQLite's error for an index that does not exist, unless `ifExists` is true, or for the index of a constraint;
     ///   ``DatabaseError/Reason/schemaName`` if the database is no longer attached.
     public func dropIndex(_ index: String, ifExists: Bool = false) throws { try drop("INDEX", index, ifExists) }
 
     /// Drops a trigger.
+    /// - Parameters:
+    ///   - trigger: the name of the trigger.
+    ///   - ifExists: true to do nothing if there is no such trigger. Default: false.
     /// - Throws: SQLite's error for a trigger that does not exist, unless `ifExists` is true;
     ///   ``DatabaseError/Reason/schemaName`` if the database is no longer attached.
     public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws {
@@ -139,6 +145,9 @@ extension Schema {
     }
 
     /// Drops a view.
+    /// - Parameters:
+    ///   - view: the name of the view.
+    ///   - ifExists: true to do nothing if there is no such view. Default: false.
     /// - Throws: SQLite's error for a view that does not exist, unless `ifExists` is true, or for a table;
     ///   ``DatabaseError/Reason/schemaName`` if the database is no longer attached.
     public func dropView(_ view: String, ifExists: Bool = false) throws { try drop("VIEW", view, ifExists) }

@@ -30,6 +30,9 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
 
     /// SQL from a variable, used unchanged.
+    /// - Parameters:
+    ///   - text: the SQL. Never build it from untrusted text.
+    ///   - arguments: the values for its parameters. Default: none.
     @inlinable
     public init(raw text: String, _ arguments: StatementArguments = []) {
         head = text
@@ -212,6 +215,7 @@ extension Sequence<SQL> {
     /// let conditions: [SQL] = ["stars > \(3)", "title = \(title)"]
     /// try db.execute("DELETE FROM note WHERE \(conditions.joined(separator: " AND "))")
     /// ```
+    /// - Parameter separator: the SQL between two parts. Default: empty.
     public func joined(separator: SQL = "") -> SQL {
         var joined: SQL = "", isFirst = true
         for part in self {

@@ -53,6 +53,8 @@ extension Connection {
     public var isInTransaction: Bool { usableHandle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a transaction.
+    /// - Parameter kind: how the transaction begins. Default: immediate, so that a later write in it does not find the database
+    ///   busy.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/busy``.
     public func begin(_ kind: TransactionKind = .immediate) throws {
         _ = try liveForUse()

@@ -265,6 +265,10 @@ public struct DateTextFormat: Hashable, Sendable {
     public var zone: Zone
 
     /// Creates a format. The defaults give ``iso8601``.
+    /// - Parameters:
+    ///   - separator: the separator between the day and the time. Default: `T`.
+    ///   - fraction: the digits of the fraction of a second. Default: milliseconds.
+    ///   - zone: the indication of UTC at the end. Default: `Z`.
     public init(separator: Separator = .t, fraction: Fraction = .milliseconds, zone: Zone = .z) {
         self.separator = separator
         self.fraction = fraction

@@ -27,6 +27,11 @@ public struct ValueProfile: Hashable, Sendable {
     package var areInsideJSON = false
 
     /// Creates a profile.
+    /// - Parameters:
+    ///   - dates: the form of a `Date`. Default: text in UTC with milliseconds, as SQLite writes it.
+    ///   - uuids: the form of a `UUID`. Default: a blob of 16 bytes.
+    ///   - decimals: the form of a `Decimal`. Default: a number.
+    ///   - jsonDates: the form of a `Date` inside a column's JSON. Default: ISO 8601 text.
     public init(
         dates: DateStrategy = .timestamp, uuids: UUIDStrategy = .blob, decimals: DecimalStrategy = .number,
         jsonDates: JSONDateStrategy = .iso8601
