@@ -173,6 +173,9 @@ public struct KeySlots: Sendable {
 
     /// Returns the slots of a database as the bytes at `place` claim them, without a key and so without authentication, for example
     /// to ask for the right passphrase.
+    /// - Parameters:
+    ///   - location: the database, by its path.
+    ///   - place: where the slots are. Default: beside the database.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
     public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws -> [Slot] {
         guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }

@@ -55,6 +55,9 @@ public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: SQLFilt
 extension SQLAssociation where Value: RangeReplaceableCollection {
     /// Keeps at most `count` associated records for each record, after skipping `offset` of them. If one of the numbers is
     /// negative, fetching throws ``DatabaseError/Reason/invalidArgument``.
+    /// - Parameters:
+    ///   - count: the maximum number of records.
+    ///   - offset: the number of records to skip. Default: 0.
     public func limit(_ count: Int, offset: Int = 0) -> Self { with(query.limit(count, offset: offset)) }
 }
 

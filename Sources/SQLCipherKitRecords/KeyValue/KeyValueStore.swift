@@ -177,6 +177,9 @@ extension KeyValueStore {
     }
 
     /// The keys that begin with a prefix and their values, in order.
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - prefix: the beginning of the keys. Default: empty, for all keys.
     /// - Throws: the same errors as `get(_:as:)`, for the first value that cannot be read as `type`.
     public func all<T: SQLValueConvertible>(
         as type: T.Type = T.self, prefix: String = ""
@@ -185,6 +188,9 @@ extension KeyValueStore {
     }
 
     /// The keys that begin with a prefix and their decoded values, in order.
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - prefix: the beginning of the keys. Default: empty, for all keys.
     /// - Throws: ``DatabaseError`` if reading fails, or if a value cannot be decoded as the type.
     @_disfavoredOverload
     public func all<T: Decodable>(
@@ -332,6 +338,10 @@ extension KeyValueStore {
     }
 
     /// Sets the value of a key, coded as JSONB. Setting nil stores nil.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - value: the value to store.
+    ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
     public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
@@ -367,6 +377,9 @@ extension KeyValueStore {
     }
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
+    /// - Parameters:
+    ///   - values: the keys and their values. A key that occurs twice has the later value.
+    ///   - expiry: when the keys expire, to the millisecond. Default: never.
     /// - Throws: ``DatabaseError``; nothing is changed then.
     public func setAll<T: SQLValueConvertible>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
@@ -375,6 +388,9 @@ extension KeyValueStore {
     }
 
     /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
+    /// - Parameters:
+    ///   - values: the keys and their values. A key that occurs twice has the later value.
+    ///   - expiry: when the keys expire, to the millisecond. Default: never.
     /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
     public func setAll<T: Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
@@ -395,6 +411,9 @@ extension KeyValueStore {
     /// ```swift
     /// try settings.setAll(["volume": 7, "theme": "dark", "window": frame])
     /// ```
+    /// - Parameters:
+    ///   - values: the values by their keys.
+    ///   - expiry: when the keys expire, to the millisecond. Default: never.
     /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
     @_disfavoredOverload
     public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws {

@@ -181,6 +181,10 @@ extension SharedKeyValueStore {
     // MARK: Writing
 
     /// Sets the value of a key and replaces any earlier value.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - value: the value to store.
+    ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
     /// - Throws: the same errors as ``KeyValueStore``'s `set(_:to:expires:)` and `write`.
     public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try writing { store in try store.set(key, to: value, expires: expiry) }

@@ -55,6 +55,9 @@ extension Connection {
     }
 
     /// Inserts a record without reading anything back.
+    /// - Parameters:
+    ///   - record: the record to insert.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: the errors of `insert(_:in:)` for a variable.
     public func insert<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         if try write(.insert(nil, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
@@ -81,6 +84,10 @@ extension Connection {
     }
 
     /// Inserts either all records or none, and reads back the values that the database filled in.
+    /// - Parameters:
+    ///   - records: the records to write, which receive the values that the database filled in.
+    ///   - conflict: the behavior if a constraint is violated. Default: nil, for the table's definition.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
     ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
     ///   that a record's own coding throws. In each case nothing is inserted.
@@ -104,6 +111,10 @@ extension Connection {
     }
 
     /// Inserts either all records or none, without reading anything back.
+    /// - Parameters:
+    ///   - records: the records to insert.
+    ///   - conflict: the behavior if a constraint is violated. Default: nil, for the table's definition.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: the number of inserted records, without records whose conflicts were ignored.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a violated constraint;
     ///   ``DatabaseError/Reason/invalidArgument`` if there is no such table, or for a value that cannot be stored; or any error
@@ -180,6 +191,10 @@ extension Connection {
     /// note.stars = 5
     /// try db.updateChanges(note, from: before)                   // UPDATE "note" SET "stars" = ? WHERE "id" = ?
     /// ```
+    /// - Parameters:
+    ///   - record: the changed record.
+    ///   - before: the earlier record.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: the names of the updated columns.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if a
     ///   trigger or a conflict rule of the table left out the update, or any error that the record's own encoding throws.
@@ -257,6 +272,9 @@ extension Connection {
     ///
     /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. Unlike it, `save` also works for views with `INSTEAD OF`
     /// triggers and for virtual tables, for which SQLite has no upsert.
+    /// - Parameters:
+    ///   - record: the record to write, which receives the values that the database filled in.
+    ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: the errors of `insert(_:in:)` and `update(_:in:)`, and ``DatabaseError/Reason/recordNotFound`` if a trigger has
     ///   moved the row. Nothing is changed then.
     public func save<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {

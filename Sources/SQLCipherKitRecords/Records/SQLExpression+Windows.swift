@@ -86,10 +86,12 @@ extension SQLExpression {
     public static func ntile(_ parts: Int) -> SQLWindowValue<Int> { SQLWindowValue("ntile(\(parts))") }
 
     /// The expression's value in an earlier row; nil if there is none.
+    /// - Parameter rows: the distance to the earlier row. Default: 1.
     public func lag(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lag", rows) }
     @_documentation(visibility: private)
     public func lag<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lag", rows) }
     /// The expression's value in a later row; nil if there is none.
+    /// - Parameter rows: the distance to the later row. Default: 1.
     public func lead(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lead", rows) }
     @_documentation(visibility: private)
     public func lead<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lead", rows) }

@@ -101,6 +101,9 @@ extension SQLRecord {
     }
 
     /// At most `count` records, after skipping `offset` of them.
+    /// - Parameters:
+    ///   - count: the maximum number of records, 0 or more.
+    ///   - offset: the number of records to skip, 0 or more. Default: 0.
     public static func limit(_ count: Int, offset: Int = 0) -> SQLQuery<Self> { all.limit(count, offset: offset) }
 
     /// Values of all records instead of the records.
@@ -138,6 +141,9 @@ extension SQLQuery {
     /// Author.join(Book.self)
     /// Author.join(Book.self) { author, book in author.id == book.translator }
     /// ```
+    /// - Parameters:
+    ///   - type: the record type of the other table.
+    ///   - condition: the condition that joins two rows. Default: nil, for the foreign key between the tables.
     public func join<B: SQLRecord>(
         _ type: B.Type, on condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)? = nil
     ) -> SQLJoin<Record, B> {

@@ -87,6 +87,9 @@ extension SQLQueryable {
     }
 
     /// At most `count` rows, after skipping `offset` rows.
+    /// - Parameters:
+    ///   - count: the maximum number of rows, 0 or more.
+    ///   - offset: the number of rows to skip, 0 or more. Default: 0.
     public func limit(_ count: Int, offset: Int = 0) -> Self {
         changed {
             $0.limit = count

@@ -144,6 +144,9 @@ extension SQLSelection {
     public func except(_ other: some SQLRequest<Element>) -> Self { compound("EXCEPT", other.selection) }
 
     /// In the order of a column of the result, counted from 1. Further calls add columns that decide where those before are equal.
+    /// - Parameters:
+    ///   - number: the column, counted from 1.
+    ///   - descending: whether the order is descending. Default: false.
     public func order(byColumn number: Int, descending: Bool = false) -> Self {
         var copy = self
         copy.clauses.orderings.append("\(raw: String(number))\(raw: descending ? " DESC" : "")")
@@ -165,6 +168,9 @@ extension SQLSelection {
     }
 
     /// No more than so many rows, after leaving out so many.
+    /// - Parameters:
+    ///   - count: the maximum number of rows, 0 or more.
+    ///   - offset: the number of rows to skip, 0 or more. Default: 0.
     public func limit(_ count: Int, offset: Int = 0) -> Self {
         var copy = self
         (copy.clauses.limit, copy.clauses.offset) = (count, offset)

@@ -99,6 +99,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     }
 
     /// `UNIQUE`: no two rows may have the same value. NULLs are all distinct.
+    /// - Parameter conflict: the behavior if the constraint is violated. Default: nil, for an error.
     public func unique(onConflict conflict: ConflictResolution? = nil) -> SQLColumn {
         constrained("UNIQUE\(raw: conflict.map { " ON CONFLICT \($0.rawValue)" } ?? "")")
     }
@@ -123,6 +124,9 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// Makes the column a generated one, computed from others (<https://sqlite.org/gencol.html>). Records read it but never write
     /// it.
+    /// - Parameters:
+    ///   - expression: the expression over other columns of the row.
+    ///   - generation: the time at which it is computed. Default: when it is read, so that it takes no space.
     public func generated(as expression: SQL, _ generation: Generation = .virtual) -> SQLColumn {
         constrained("GENERATED ALWAYS AS (\(expression)) \(raw: generation.rawValue)").changed { $0.isGenerated = true }
     }
@@ -146,6 +150,11 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     }
 
     /// Makes the column a foreign key that references the primary key of another record's table.
+    /// - Parameters:
+    ///   - type: the type of the other record.
+    ///   - onDelete: the action when the referenced row is deleted. Default: an error at the end of the statement.
+    ///   - onUpdate: the action when its key changes. Default: an error at the end of the statement.
+    ///   - isDeferred: whether the reference is only checked when the transaction commits. Default: false.
     public func references<Record: SQLRecord>(
         _ type: Record.Type, onDelete: SQLForeignKey.Action = .noAction, onUpdate: SQLForeignKey.Action = .noAction,
         isDeferred: Bool = false

@@ -23,11 +23,19 @@ public struct SQLIndex: Sendable {
         private let isDescending: Bool
 
         /// A column.
+        /// - Parameters:
+        ///   - column: the column.
+        ///   - collation: the collation that sorts the term. Default: nil, for the column's own.
+        ///   - isDescending: whether the term sorts in descending order. Default: false.
         public static func column(_ column: SQLColumn, collation: String? = nil, isDescending: Bool = false) -> Term {
             Term(base: .column(column), collation: collation, isDescending: isDescending)
         }
 
         /// An expression, without bound values, that gives the same value each time for the same row.
+        /// - Parameters:
+        ///   - sql: the expression.
+        ///   - collation: the collation that sorts the term. Default: nil, for the expression's own.
+        ///   - isDescending: whether the term sorts in descending order. Default: false.
         public static func expression(_ sql: SQL, collation: String? = nil, isDescending: Bool = false) -> Term {
             Term(base: .expression(sql), collation: collation, isDescending: isDescending)
         }
@@ -60,11 +68,21 @@ public struct SQLIndex: Sendable {
     package var condition: SQL?
 
     /// An index on columns: `on: [$0.title]` in a record's description, `on: ["title"]` elsewhere.
+    /// - Parameters:
+    ///   - name: the index's name.
+    ///   - columns: the columns that the index sorts by, the most significant column first.
+    ///   - isUnique: whether no two rows may have equal terms. Default: false.
+    ///   - condition: the condition for rows to be in the index, without bound values. Default: nil, for all rows.
     public init(_ name: String, on columns: [SQLColumn], isUnique: Bool = false, where condition: SQL? = nil) {
         self.init(name, on: columns.map { .column($0) }, isUnique: isUnique, where: condition)
     }
 
     /// An index on columns in another order or with another collation, or on expressions.
+    /// - Parameters:
+    ///   - name: the index's name.
+    ///   - terms: the terms that the index sorts by, the most significant term first.
+    ///   - isUnique: whether no two rows may have equal terms. Default: false.
+    ///   - condition: the condition for rows to be in the index, without bound values. Default: nil, for all rows.
     public init(_ name: String, on terms: [Term], isUnique: Bool = false, where condition: SQL? = nil) {
         self.name = name
         self.terms = terms

@@ -93,11 +93,19 @@ public struct SQLTable: Sendable {
     public init(_ name: String) { self.init(name, [], [], [:]) }
 
     /// A table.
+    /// - Parameters:
+    ///   - name: the table's name.
+    ///   - options: options such as `STRICT`. Default: none.
+    ///   - parts: the columns, constraints and indexes, one per line.
     public init(_ name: String, options: Options = [], @SQLTableBuilder _ parts: () -> [SQLTableBuilder.Part]) {
         self.init(name, options, parts(), [:])
     }
 
     /// Describes the table of a record. The closure receives the record's properties as columns.
+    /// - Parameters:
+    ///   - type: the type of the record.
+    ///   - options: options such as `STRICT`. Default: none.
+    ///   - parts: the columns, constraints and indexes, one per line.
     public init<Record: SQLRecord>(
         of type: Record.Type, options: Options = [], @SQLTableBuilder _ parts: (SQLProperties<Record>) -> [SQLTableBuilder.Part]
     ) {

@@ -20,6 +20,10 @@ extension Schema {
     }
 
     /// Creates an index on a table.
+    /// - Parameters:
+    ///   - index: the index's description.
+    ///   - table: the name of the table.
+    ///   - ifNotExists: whether to leave an existing index of that name unchanged. Default: false, which throws.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for a unique index on rows that are not unique; or
     ///   ``DatabaseError/Reason/schemaName``.
     public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws {
