@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_swift  # noqa: E402
 from bench_build import ROOT, WORK, Stop, built, command  # noqa: E402
 
-ARTICLE = ROOT / "Sources" / "SQLCipherKitSync" / "Documentation.docc" / "Synchronise.md"
+ARTICLE = ROOT / "Sources" / "SQLCipherKitSync" / "Documentation.docc" / "ChangeLogDesign.md"
 KINDS = {"large": "270 bytes", "small": "20 bytes"}
 STEPS = {
     "insert": ("20,000 rows inserted in one transaction", " × processor time"),
@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for an impression, not for a figure")
     parser.add_argument("--json", metavar="FILE", help="write the medians as JSON: seconds and pages, with a log and without one")
-    parser.add_argument("--article", action="store_true", help="put the figures into the article Synchronise")
+    parser.add_argument("--article", action="store_true", help="put the figures into the article ChangeLogDesign")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("fewer than one round")

@@ -101,7 +101,7 @@ def round_figures():
 # Figures that one bench makes and one page has; other pages say them in round words, and link that page.
 MEASURED = {
     r"\b0\.1\d s\b": "Performance.md", r"\b\d,\d{3} a second\b": "ReplicationCosts.md",
-    r"\bms of processor time\b": "Synchronise.md",
+    r"\bms of processor time\b": "ChangeLogDesign.md",
 }
 
 
