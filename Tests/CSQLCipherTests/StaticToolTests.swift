@@ -33,6 +33,11 @@ struct StaticToolTests {
             let command = before + (try #require(inFolder)) + [folder.path(""), "/\(name)"] + arguments
             return try Command.run(command[0], Array(command.dropFirst()), environment: environment)
         }
+
+        func runWithProc(_ argument: String) throws -> Command.Outcome {
+            try FileManager.default.createDirectory(at: folder.url.appendingPathComponent("proc"), withIntermediateDirectories: true)
+            return try run(argument, before: ["unshare", "--fork", "--pid", "--mount", "--mount-proc=\(folder.path("proc"))"])
+        }
     }
 
     @Test func staticToolOfReleaseRunsAlone() throws {
@@ -78,23 +83,53 @@ struct StaticToolTests {
     @Test func staticConsumerProgramRunsAlone() throws {
         let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/AddingThePackage.md")
         #expect(try String(contentsOf: page, encoding: .utf8).contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))
+        // In debug, which takes a third of the time and is linked in the same way.
+        let root = try consumer("swift build --static-swift-stdlib -Xswiftc -static-executable")
+        let bare = try root.run("/notes.db")
+        #expect(bare.status != 0 && bare.errors.contains("Unable to obtain Swift runtime path"), "\(bare)")
+        let run = try root.runWithProc("/notes.db")
+        #expect(run.output.hasPrefix("First we [bake], then we sell.\n"), "\(run)")
+    }
+
+    /// A program that is compiled as in the first stage of the article's Dockerfile runs in a folder with the libraries of the base
+    /// image and of the packages that its second stage installs, and misses those of the packages without them.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/var/lib/dpkg/status"), "this machine has no packages of Debian"))
+    func dockerfileStepsGiveProgramThatRunsAlone() throws {
+        let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/OnAServer.md")
+        let text = try String(contentsOf: page, encoding: .utf8).replacing(#/\\\n */#, with: "")
+        let file = try #require(text.firstMatch(of: #/```dockerfile\n([^`]+)\nFROM debian:bookworm-slim\n([^`]+)```/#))
+        let step = try #require(file.1.firstMatch(of: #/\nRUN (swift build .+)/#)).1
+        let packages = try #require(file.2.firstMatch(of: #/--no-install-recommends ([a-z0-9 -]+) &&/#)).1.split(separator: " ").map(String.init)
+        let root = try consumer(step.replacing(" -c release", with: ""))
+        let copy = """
+            set -euo pipefail
+            apt-cache depends --recurse --important "${@:2}" | grep -E '^[a-z]' | sort -u | while read -r package; do
+                dpkg -L "$package" 2>/dev/null | grep -E '^(/usr)?/lib(64)?/[^/]+(/[^/]+)?$' | grep -F .so || true
+            done | while read -r library; do mkdir -p "$1${library%/*}" && cp --archive "$library" "$1$library"; done
+            """
+        func install(_ packages: [String]) throws {
+            let copied = try Command.run("bash", ["-c", copy, "bash", root.folder.path("")] + packages)
+            try #require(copied.status == 0, "\(copied)")
+        }
+        // Of what the base image has, the C and C++ libraries; dpkg needs zlib.
+        try install(["libc6", "libstdc++6", "zlib1g"])
+        let bare = try root.runWithProc("/notes.db")
+        #expect(bare.status == 127 && bare.errors.contains("libtomcrypt.so.1"), "\(bare)")
+        try install(packages)
+        let run = try root.runWithProc("/notes.db")
+        #expect(run.output.hasPrefix("First we [bake], then we sell.\n"), "\(run)")
+    }
+
+    /// The program of Tests/Consumer, built by a command, in an empty folder.
+    private func consumer(_ command: some StringProtocol) throws -> Root {
         let folder = try TemporaryFolder()
         let package = folder.url.appendingPathComponent("Consumer")
         try FileManager.default.copyItem(at: Repository.file("Tests/Consumer"), to: package)
         let manifest = package.appendingPathComponent("Package.swift")
         let text = try String(contentsOf: manifest, encoding: .utf8)
         try Data(text.replacing("\"../SQLCipherKit\"", with: "\"\(Repository.root.path)\"").utf8).write(to: manifest)
-        // In debug, which takes a third of the time and is linked in the same way.
-        let shell = "cd \"$0\" && unset SQLCIPHERKIT_DEVELOPMENT && swift build --static-swift-stdlib -Xswiftc -static-executable"
-        let build = try Command.run("bash", ["-c", shell, package.path])
+        let build = try Command.run("bash", ["-c", "cd \"$0\" && unset SQLCIPHERKIT_DEVELOPMENT && \(command)", package.path])
         try #require(build.status == 0, "\(build.output)\(build.errors)")
-
-        let root = try Root(package.appendingPathComponent(".build/debug/App"))
-        let bare = try root.run("/notes.db")
-        #expect(bare.status != 0 && bare.errors.contains("Unable to obtain Swift runtime path"), "\(bare)")
-        try FileManager.default.createDirectory(at: root.folder.url.appendingPathComponent("proc"), withIntermediateDirectories: true)
-        let mounting = ["unshare", "--fork", "--pid", "--mount", "--mount-proc=\(root.folder.path("proc"))"]
-        let run = try root.run("/notes.db", before: mounting)
-        #expect(run.output.hasPrefix("First we [bake], then we sell.\n"), "\(run)")
+        return try Root(package.appendingPathComponent(".build/debug/App"))
     }
 }
