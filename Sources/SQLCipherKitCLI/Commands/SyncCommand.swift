@@ -36,7 +36,7 @@ struct SyncCommand: FileCommand {
     @Argument(help: ArgumentHelp("Where the copies leave their changes.", valueName: "store"), completion: .directory)
     var target: String
 
-    @Option(help: ArgumentHelp("A table to synchronise. By default, those of the log, or all tables.", valueName: "name"))
+    @Option(help: ArgumentHelp("A table to synchronize. By default, those of the log, or all tables.", valueName: "name"))
     var table: [String] = []
 
     @Option(help: ArgumentHelp("A table in which the later of two changes wins with all its columns.", valueName: "name"))

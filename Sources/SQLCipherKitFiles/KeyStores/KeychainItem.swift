@@ -57,7 +57,7 @@
             }
             if isSynchronized {
                 if accessibility.isThisDeviceOnly {
-                    throw DatabaseError.invalidArgument("an item that is for this device only cannot be synchronised")
+                    throw DatabaseError.invalidArgument("an item that is for this device only cannot be synchronized")
                 }
                 if enclaveKey != nil {
                     throw DatabaseError.invalidArgument("a key of the Secure Enclave cannot be used on another device")
@@ -65,7 +65,7 @@
             }
             if !usesDataProtection, isSynchronized || accessGroup != nil || enclaveKey != nil {
                 throw DatabaseError.invalidArgument(
-                    "a group, synchronisation and the Secure Enclave need the data protection keychain"
+                    "a group, synchronization and the Secure Enclave need the data protection keychain"
                 )
             }
             self.service = service

@@ -131,7 +131,7 @@ extension FTS5Table {
             }
             guard column.expression == nil || isSynchronized else {
                 throw DatabaseError.invalidArgument(
-                    "the column \(column.name) has an expression, which needs synchronised external content"
+                    "the column \(column.name) has an expression, which needs synchronized external content"
                 )
             }
         }

@@ -79,7 +79,7 @@ expectError(.emptyKey) { try item.store([]) }
 expectError(.emptyKey) { try item.replace(with: []) }
 expectError(.invalidArgument) { _ = try KeychainItem(service: "", account: "a") }
 expectError(.invalidArgument) { _ = try KeychainItem(service: "a", account: "") }
-expectError(.invalidArgument, saying: "synchronised") { _ = try KeychainItem(service: "a", account: "b", isSynchronized: true) }
+expectError(.invalidArgument, saying: "synchronized") { _ = try KeychainItem(service: "a", account: "b", isSynchronized: true) }
 expectError(.invalidArgument, saying: "data protection") {
     _ = try KeychainItem(service: "a", account: "b", accessGroup: "c", usesDataProtection: false)
 }
