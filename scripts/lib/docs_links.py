@@ -18,6 +18,8 @@ PARTS = re.compile(
     r"\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\((?P<target>[^()\s]+)\)|(?<!`)`(?P<span>[^`\n]+)`(?!`)", re.M | re.S)
 SYMBOL = re.compile(r"[A-Za-z_]\w*(\.\w+)*(\([\w:]*\))?")
 BASE = 36
+# Without it, docc calls an article with topics a collection.
+ARTICLE = "\n\n@Metadata {\n    @PageKind(article)\n}\n"
 
 
 def suffix(identifier):
@@ -74,6 +76,8 @@ class Page:
         if module.titles[name].startswith("`"):
             text = f"# ``{module.name}/{title}``\n" if self.symbol else f"# ``{module.name}``\n"
             text += self.path.read_text().partition("\n")[2]
+        else:
+            text = text.replace("\n", ARTICLE, 1)
         self.isList = False
         prose, topics, lists = text.partition("\n## Topics\n")
         self.text = PARTS.sub(self.part, prose)
