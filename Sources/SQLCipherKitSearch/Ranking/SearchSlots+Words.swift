@@ -83,7 +83,10 @@ extension SearchSlots {
         for rules in stems {
             guard let stem = try rules.stem(word) else { continue }
             for form in try forms(of: [stem], rules) where form.bytes != word {
-                slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
+                slot.alternatives.append(
+                    Alternative(
+                        tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents,
+                        isOther: !rules.isInflection(form.bytes, of: word)))
             }
         }
     }

@@ -10,13 +10,14 @@ struct SearchSlots {
         var documents: Int
         /// About how many rows of all searched indexes have it; nil for a single index.
         var shared: Int?
-        /// True if a word with a typing error is longer than what was typed, or another form of it.
+        /// True if a word with a typing error is longer than the typed word or another form of it, or if a word with the same
+        /// stem is another word of the family.
         var isOther = false
 
         var exactness: Int32 {
             switch kind {
             case .exact: 0
-            case .form, .synonym: 1
+            case .form, .synonym: isOther ? 3 : 1
             case .compound, .prefix: 2
             case .typo: isOther || typos > 1 ? 4 : 3
             }

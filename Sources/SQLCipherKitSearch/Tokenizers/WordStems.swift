@@ -3,8 +3,9 @@ import SQLCipherKitCore
 
 /// The stems of a language's words: two words with the same stem are forms of one.
 ///
-/// English has Porter's rules, which FTS5 has as well, and each other language those of Snowball (<https://snowballstem.org>). The
-/// words are those of an index, and so in lower case, and mostly without accents: the rules find nearly as many forms without.
+/// English has Porter's rules, which FTS5 has as well, and each other language Snowball's (<https://snowballstem.org>). Those leave
+/// out endings of many nouns (`ações`, `locaties`, `huset`), and expect accents, which an index mostly lacks: so endings of nouns
+/// are replaced first, and the rules are applied twice.
 final class WordStems {
     let language: FullTextSearch.Language
     private let rules: OpaquePointer?
@@ -19,13 +20,39 @@ final class WordStems {
 
     /// Returns the stem of a word; nil for a word that cannot be one of the language.
     func stem(_ word: [UInt8]) throws -> [UInt8]? {
-        guard let rules else { return SearchIndex.stem(word) }
+        if rules == nil { return SearchIndex.stem(word) }
+        guard let stem = try snowballStem(base(of: word)) else { return nil }
+        return try snowballStem(stem) ?? stem
+    }
+
+    /// Returns the stem by Snowball's rules alone.
+    func snowballStem(_ word: [UInt8]) throws -> [UInt8]? {
+        guard let rules else { return nil }
         var stem: UnsafePointer<UInt8>?
         let count = word.withUnsafeBufferPointer { word in
             sqlcipherkit_stems_find(rules, word.baseAddress, Int32(clamping: word.count), &stem)
         }
         if count < 0 { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
         return count > 0 ? Array(UnsafeBufferPointer(start: stem, count: Int(count))) : nil
+    }
+
+    /// Returns a noun without the ending of its plural or of its definite form, and `nyckel` as `nyckl`, as in `nycklar`.
+    private func base(of word: [UInt8]) -> [UInt8] {
+        for (ending, base) in language.nounEndings where word.count - ending.count + base.count >= 3 {
+            if word.suffix(ending.count).elementsEqual(ending) { return word.dropLast(ending.count) + base }
+        }
+        return word
+    }
+
+    /// Returns true if two words with the same stem are one word in singular and plural, masculine and feminine: `módulo` and
+    /// `módulos`, but not `modular`. Only the Romance languages' stems are of whole families of words.
+    func isInflection(_ word: [UInt8], of other: [UInt8]) -> Bool {
+        guard language.isRomance else { return true }
+        func withoutVowels(_ word: [UInt8]) -> ArraySlice<UInt8> {
+            let base = base(of: word)
+            return base.prefix((base.lastIndex { !"aeio".utf8.contains($0) } ?? -1) + 1)
+        }
+        return withoutVowels(word) == withoutVowels(other)
     }
 
     /// Returns how words with a stem begin.
@@ -37,13 +64,21 @@ final class WordStems {
             let beginning: [UInt8] = isCut ? stem.dropLast() : stem
             return stem.last == UInt8(ascii: "i") ? [beginning, stem.dropLast() + [UInt8(ascii: "y")]] : [beginning]
         case .dutch:
-            // `manen` and `maan`.
-            guard stem.count > 2, "aeou".utf8.contains(stem[stem.count - 2]) else { return [stem] }
-            return [stem, stem.dropLast() + stem.suffix(2)]
-        case .french, .italian, .spanish:
-            // `cheval` and `chevaux`: a stem may have another last letter.
-            guard stem.count > 3, let last = stem.lastIndex(where: { $0 & 0xc0 != 0x80 }) else { return [stem] }
-            return [Array(stem[..<last])]
+            // `grens` and `grenzen`, `maan` and `manen`.
+            guard stem.count > 2, let last = stem.last else { return [stem] }
+            if "aeou".utf8.contains(stem[stem.count - 2]) { return [stem, stem.dropLast() + stem.suffix(2)] }
+            return "sf".utf8.contains(last) ? [stem.dropLast()] : [stem]
+        case .danish, .norwegian, .swedish:
+            // `nyckel` and `nycklar`.
+            let mayBeLonger = ["kl", "gl", "sl"].contains { stem.suffix(2).elementsEqual($0.utf8) }
+            return mayBeLonger && stem.count > 3 ? [stem.dropLast()] : [stem]
+        case .french, .italian, .portuguese, .spanish:
+            // `cheval` and `chevaux`, `ação` and `ações`: a stem may have another last letter.
+            let shortest = language == .portuguese ? 2 : 3
+            guard stem.count > shortest, let last = stem.lastIndex(where: { $0 & 0xc0 != 0x80 }) else { return [stem] }
+            // `indication` and `indiquer`, whose stem is `indiqu`.
+            let isChanged = language == .french && stem.suffix(3).elementsEqual("iqu".utf8)
+            return [Array(stem[..<last])] + (isChanged ? [stem.dropLast(2) + "c".utf8] : [])
         default: return [stem]
         }
     }
@@ -72,6 +107,37 @@ extension FullTextSearch.Language {
         switch self {
         case .danish, .dutch, .german, .norwegian, .swedish: true
         default: false
+        }
+    }
+
+    var isRomance: Bool {
+        switch self {
+        case .french, .italian, .portuguese, .spanish: true
+        default: false
+        }
+    }
+
+    /// Endings of nouns, the first that fits, and those in their place, in letters without accents.
+    fileprivate var nounEndings: [(ending: [UInt8], base: [UInt8])] { Self.nounEndings[self] ?? [] }
+
+    private static let nounEndings: [Self: [(ending: [UInt8], base: [UInt8])]] = [
+        .danish: "mmet:m mmer:m mmen:m kel:kl gel:gl sel:sl",
+        .dutch: """
+            eaus:eau ssen:s nnen:n llen:l ppen:p mmen:m rren:r ffen:f ggen:g ieen:ie zen:s ven:f ies:ie ens:en ers:er els:el \
+            es:e as:a os:o
+            """,
+        .french: "eaux:eau aux:al ives:if ive:if x: s:",
+        .italian: "chi:co ghi:go che:ca ghe:ga",
+        .norwegian: "mmet:m mmer:m mmen:m kel:kl gel:gl sel:sl",
+        .portuguese: "oes:ao aes:ao aos:ao ens:em ins:im ons:om uns:um ais:al eis:el ois:ol res:r zes:z s:",
+        .spanish: "iones:ion ces:z des:d les:l nes:n res:r yes:y s:",
+        .swedish: """
+            mmet:m heten:het het:het andet:ande anden:ande kel:kl gel:gl keln:kl geln:gl eln:el ern:er ets: et: ans:a an:a
+            """,
+    ].mapValues { rules in
+        rules.split(separator: " ").map { rule in
+            let sides = rule.split(separator: ":", omittingEmptySubsequences: false)
+            return (Array(sides[0].utf8), Array(sides[1].utf8))
         }
     }
 

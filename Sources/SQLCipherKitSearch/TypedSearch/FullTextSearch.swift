@@ -192,7 +192,8 @@ public struct FullTextSearch: Sendable {
     /// The words that are treated as prefixes. Default: every word.
     public var prefixMatching = PrefixMatching.everyWord
     /// The languages in which a word also finds its other forms: the words of the index with the same stem, by Porter's rules for
-    /// English and Snowball's for the others (<https://snowballstem.org>). Empty for none. Default: English.
+    /// English and Snowball's for the others (<https://snowballstem.org>), with more endings of nouns. Empty for none. Default:
+    /// English.
     ///
     /// In German, Dutch, Danish, Norwegian and Swedish, a word of four letters or more also finds compounds that end with it, if
     /// the index has the first part as a word. French and Italian words before an apostrophe, as in `l'arbre`, are left out. Each
