@@ -18,8 +18,8 @@ struct Vocabulary {
             bytes += word
             bytes.append(0)
         }
-        // So that four bytes can be read from the start of any word on.
-        bytes += [0, 0, 0]
+        // So that the letters of the last word are in a full block.
+        bytes += Array(repeating: 0, count: 17)
     }
 
     /// The bytes of the shortest part of a compound.
@@ -30,14 +30,17 @@ struct Vocabulary {
     func eachCompound(with beginning: [UInt8], _ body: (ArraySlice<UInt8>, ArraySlice<UInt8>, Int) throws -> Void) rethrows {
         let length = beginning.count
         guard length >= Self.shortest, let last = starts.last else { return }
-        func key(_ bytes: UnsafeRawBufferPointer, _ at: Int) -> UInt32 {
-            UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self)) & (length == 3 ? 0xff_ffff : .max)
-        }
-        let wanted = (beginning + [0]).withUnsafeBytes { key($0, 0) }
         let end = last + bytes[last...].prefix { $0 != 0 }.count
-        let places = bytes.withUnsafeBytes { bytes in
-            (0..<max(0, end - length + 1)).filter { place in
-                key(bytes, place) == wanted && bytes[place..<(place + length)].elementsEqual(beginning)
+        let limit = end - length + 1
+        let (first, second) = (SIMD16(repeating: beginning[0]), SIMD16(repeating: beginning[1]))
+        var places: [Int] = []
+        bytes.withUnsafeBytes { bytes in
+            // Sixteen places at a time: most have other letters.
+            for block in stride(from: 0, to: limit, by: 16) {
+                let here = bytes.loadUnaligned(fromByteOffset: block, as: SIMD16<UInt8>.self)
+                let next = bytes.loadUnaligned(fromByteOffset: block + 1, as: SIMD16<UInt8>.self)
+                guard any((here .== first) .& (next .== second)) else { continue }
+                places += (block..<min(block + 16, limit)).filter { bytes[$0..<($0 + length)].elementsEqual(beginning) }
             }
         }
         for place in places {
