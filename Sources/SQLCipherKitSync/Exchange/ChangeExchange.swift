@@ -256,10 +256,13 @@ struct ChangeExchange {
             }
             (number, tag, size) = (number + 1, ChangeLink.tag(of: object), object.count)
         }
-        var next = chain ?? ChangeChain(next: 0)
-        next.lastSize = size
-        next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isSnapshot)
-        next.note(message)
+        var next = chain ?? ChangeChain(next: listed[own]?.first?.number ?? 0)
+        // What cannot be taken yet stays to be read, and what was stored after it too.
+        if !isBehind {
+            next.lastSize = size
+            next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isSnapshot)
+            next.note(message)
+        }
         next.time = now
         if !message.sums.isEmpty { next.checked = now }
         if message.isMend { next.mended = next.sums }

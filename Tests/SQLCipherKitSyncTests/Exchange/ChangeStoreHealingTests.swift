@@ -112,6 +112,32 @@ import TestSupport
         for log in [again, a] { #expect(try rows(log) == ["a=1", "h=1", "new=1"]) }
     }
 
+    /// Its own former changes follow those of a chain that is gone: until it can take them, it stores nothing in their place.
+    @Test(arguments: [ChangeLog.RestoreChoice.takingOthers, .keepingThisState])
+    func restoredCopyWaitsForWhatItsOwnChangesFollow(_ choice: ChangeLog.RestoreChoice) async throws {
+        let a = try peer("a"), b = try peer("b"), n = try peer("n")
+        try set(b, "b", "1")
+        for log in [b, a] { try await log.synchronize(with: store) }
+        let backup = try restored(b)
+        try set(n, "n", "1")
+        let chain = try await begin(n)
+        try await b.synchronize(with: store)
+        try set(b, "b", "2")
+        for log in [b, a] { try await log.synchronize(with: store) }
+        remove(chain)
+        let again = try open(backup, "b")
+        try set(again, "new", "1")
+        try await again.synchronize(with: store, restored: choice)
+        try set(again, "last", "1")
+        for _ in 0..<2 {
+            let outcome = try await again.synchronize(with: store)
+            #expect(outcome.sent == 0 && !outcome.isComplete)
+        }
+        for _ in 0..<2 { for log in [a, again] { try await log.synchronize(with: store) } }
+        let kept = choice == .keepingThisState ? "1" : "2"
+        for log in [a, again] { #expect(try rows(log) == ["b=\(kept)", "last=1", "n=1", "new=1"], "\(log.localPeer)") }
+    }
+
     /// A copy of a queue's database, as a backup restores it.
     private func restored(_ log: SharedChangeLog) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
