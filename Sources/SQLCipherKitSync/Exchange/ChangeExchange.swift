@@ -23,7 +23,8 @@ struct ChangeExchange {
     fileprivate private(set) var isLacking = false
     /// True if what is missing stays missing, and was not removed since the list was read.
     private var isLastAttempt = false
-    /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end.
+    /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end. Those
+    /// that wait for others are read again after them.
     private var restarted: Set<[UInt8]> = []
 
     private static let largestChainCount = 4096, attempts = 8
@@ -141,6 +142,7 @@ struct ChangeExchange {
                 (isBlocked, isLacking) = (true, true)
             }
         }
+        if isBlocked { restarted.remove(chain) }
         outcome.isComplete = false
         return false
     }

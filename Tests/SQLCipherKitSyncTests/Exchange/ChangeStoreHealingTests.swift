@@ -138,6 +138,29 @@ import TestSupport
         for log in [a, again] { #expect(try rows(log) == ["b=\(kept)", "last=1", "n=1", "new=1"], "\(log.localPeer)") }
     }
 
+    /// A chain that begins again follows another one, which is read after it.
+    @Test func chainThatBeginsAgainWaitsForOthers() async throws {
+        let c = try peer("c"), logs = [try peer("p"), try peer("q")]
+        var chains: [String] = []
+        for log in logs {
+            try set(log, log.localPeer, "1")
+            chains.append(try await begin(log))
+        }
+        try set(c, "c", "1")
+        try await c.synchronize(with: store)
+        let (first, second) = chains[0] < chains[1] ? (0, 1) : (1, 0)
+        remove(chains[first])
+        try set(logs[second], "second", "1")
+        try await logs[second].synchronize(with: store)
+        for number in 1...2 {
+            try set(logs[first], "first", "\(number)")
+            try await logs[first].synchronize(with: store)
+        }
+        try await c.synchronize(with: store)
+        for _ in 1...3 { for log in logs + [c] { try await log.synchronize(with: store) } }
+        for log in logs + [c] { #expect(try rows(log) == ["c=1", "first=2", "p=1", "q=1", "second=1"], "\(log.localPeer)") }
+    }
+
     /// A copy of a queue's database, as a backup restores it.
     private func restored(_ log: SharedChangeLog) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
