@@ -638,7 +638,7 @@ extension ChangeLog {
         let message = try connection.transaction(.deferred) { db in
             try lookOutside()
             let message = try make(db)
-            if try store.restoreChoice != nil { try store.setState(ChangeLogStore.restored, to: .null) }
+            if try store.isRestoreResolved { try store.setRestoreResolved(false) }
             return TransactionEnd.commit(message)
         }
         try connection.main.makeDurable()
@@ -706,7 +706,7 @@ extension ChangeLog {
     }
 
     private func apply(_ message: Message, _ isStored: Bool, _ enforces: Bool) throws -> Outcome {
-        let tables = try tables(), choice = try store.restoreChoice, resolvesForks = choice != nil
+        let tables = try tables(), resolvesForks = try store.isRestoreResolved
         var own = try position
         if !resolvesForks {
             let marks = [message.since.marks[localPeer], message.until.marks[localPeer]].compactMap { $0 }
@@ -875,8 +875,8 @@ extension ChangeLog {
     /// Other copies, or a store, then have changes of this copy that it no longer has. Until this call,
     /// ``receive(_:)``, ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw
     /// ``DatabaseError/Reason/copyRestored`` when they meet one of these, and change nothing. After the call, repeat what has
-    /// thrown. The choice holds until this copy makes its next message; with messages instead of a store, receive from all other
-    /// copies before that.
+    /// thrown. The choice holds on this connection until this copy makes its next message; with messages instead of a store,
+    /// receive from all other copies before that. It is not part of a backup: a copy restored from one asks again.
     /// ```swift
     /// do {
     ///     try log.receive(message)
@@ -894,7 +894,7 @@ extension ChangeLog {
         try connection.transaction { _ in
             try lookOutside()
             if choice == .keepingThisState { try append(inserts { _, _ in true }) }
-            try store.setState(ChangeLogStore.restored, to: .text(choice.rawValue))
+            try store.setRestoreResolved(true)
         }
     }
 }

@@ -55,11 +55,21 @@ struct ChangeLogStore {
         try db.execute("INSERT OR REPLACE INTO main.changelog_state VALUES (\(name), \(value))")
     }
 
-    /// The name of the state that says how a restored copy goes on.
-    static let restored = "restored"
+    private static let restored = "restored"
 
-    var restoreChoice: ChangeLog.RestoreChoice? {
-        get throws { try (state(Self.restored, as: String?.self) ?? nil).flatMap { ChangeLog.RestoreChoice(rawValue: $0) } }
+    /// Returns true from the choice how a restored copy goes on until its next message. The database and the connection must both
+    /// have noted it: a backup taken in between is another copy to restore, and asks again, and a rollback undoes the choice.
+    var isRestoreResolved: Bool {
+        get throws {
+            guard let token = db.state(ResolvedRestore.self).token else { return false }
+            return try state(Self.restored, as: SQLValue.self) == .integer(token)
+        }
+    }
+
+    func setRestoreResolved(_ isResolved: Bool) throws {
+        let token = isResolved ? Int64.random(in: 1...Int64.max) : nil
+        try setState(Self.restored, to: token.map { .integer($0) } ?? .null)
+        db.state(ResolvedRestore.self).token = token
     }
 
     /// The last reading of the clock: that of the last entry, or a later one whose entry is gone.
@@ -702,6 +712,13 @@ extension ChangeLogStore {
 /// The state that tells whether a log of the connection is writing.
 private final class ChangeLogWriting: ConnectionState {
     var isLogging = false
+
+    init() {}
+}
+
+/// What a connection has noted of the choice how a restored copy goes on.
+private final class ResolvedRestore: ConnectionState {
+    var token: Int64?
 
     init() {}
 }

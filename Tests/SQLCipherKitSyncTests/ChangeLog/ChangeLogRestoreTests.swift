@@ -134,4 +134,36 @@ import TestSupport
         try again.receive(c.changes())
         #expect(try titles(again) == ["n=3"])
     }
+
+    /// A backup of a copy that has chosen is another older state, and asks again. A rollback leaves no choice either.
+    @Test func restoreChoiceIsNotInBackup() throws {
+        struct Cut: Error {}
+        let a = try peer("a"), b = try peer("b")
+        try set(a, "1", "n")
+        try exchange(a, b)
+        let copy = try backup(a)
+        try set(a, "2", "n")
+        try exchange(a, b)
+        let again = try opened(copy)
+        #expect(throws: Cut.self) {
+            try again.connection.transaction { _ in
+                try again.resolveRestore(.keepingThisState)
+                throw Cut()
+            }
+        }
+        #expect(error { try again.receive(b.changes()) }?.reason == .copyRestored)
+        try again.resolveRestore(.keepingThisState)
+        let second = try backup(again)
+        // Each call may open the log of its connection.
+        try opened(copy).receive(b.changes())
+        try exchange(again, b)
+        try set(b, "3", "n")
+        try exchange(again, b)
+        let last = try opened(second)
+        #expect(error { try last.receive(b.changes()) }?.reason == .copyRestored)
+        #expect(try titles(last) == ["n=1"])
+        try last.resolveRestore(.takingOthers)
+        try last.receive(b.changes())
+        #expect(try titles(b) == ["n=3"])
+    }
 }
