@@ -268,7 +268,7 @@ import TestSupport
 
     @Test func peersConvergeUnderRandomEdits() throws {
         var seen = Seen()
-        let seeds = LongTests.seeds(32, of: 2000)
+        let seeds = LongTests.seeds(4, of: 2000)
         for seed in seeds {
             try Self.run(
                 seed: seed, steps: LongTests.areOn ? 200 : 120, prunes: seed % 2 == 0, migrates: seed % 4 >= 2,

@@ -240,7 +240,7 @@ import TestSupport
 
     @Test func peersConvergeUnderTriggersOfEveryKind() throws {
         var restored: [ChangeLog.RestoreChoice: Int] = [:]
-        let seeds = LongTests.seeds(8, of: 4000)
+        let seeds = LongTests.seeds(4, of: 4000)
         for seed in seeds {
             do {
                 let wrong = try Self.run(seed: seed, steps: LongTests.areOn ? 90 : 60, &restored)

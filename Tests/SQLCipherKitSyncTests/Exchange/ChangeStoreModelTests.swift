@@ -243,7 +243,7 @@ import TestSupport
 
     @Test func copiesConvergeOverHostileStore() async throws {
         var seen = Seen()
-        let seeds = LongTests.seeds(3, of: 400)
+        let seeds = LongTests.seeds(1, of: 400)
         for seed in seeds {
             do { try await Self.run(seed, steps: LongTests.areOn ? 150 : 70, &seen) } catch { Issue.record(error, "seed \(seed)") }
         }
@@ -254,12 +254,12 @@ import TestSupport
     /// The seed that a failure names leads to it again: each object has the same bytes.
     @Test func changeStoreModelRunsRepeatBySeed() async throws {
         var seen = Seen(), sums: [UInt64] = []
-        for seed: UInt64 in [0, 1, 0, 1] {
-            let objects = try await Self.run(seed, steps: 40, &seen)
+        for seed: UInt64 in [0, 1, 0] {
+            let objects = try await Self.run(seed, steps: 25, &seen)
             let bytes = objects.sorted { $0.key < $1.key }.flatMap { Array($0.key.utf8) + $0.value }
             sums.append(bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
         }
-        #expect(sums[0] == sums[2] && sums[1] == sums[3] && sums[0] != sums[1])
+        #expect(sums[0] == sums[2] && sums[0] != sums[1])
     }
 
     // MARK: A copy that writes nonsense
@@ -371,7 +371,7 @@ import TestSupport
 
     @Test func nonsenseChangesAreAcceptedByAllCopiesOrNone() async throws {
         var seen = Seen()
-        let seeds = LongTests.seeds(3, of: 600)
+        let seeds = LongTests.seeds(1, of: 600)
         for seed in seeds {
             do { try await Self.runWithNonsense(seed, &seen) } catch { Issue.record(error, "seed \(seed)") }
         }
