@@ -34,6 +34,14 @@ import TestSupport
         #expect(try sample.folder.names() == ["a.db", "docs"])
     }
 
+    @Test(arguments: [Int64.min, -1, .max]) func impossibleSizesOfDocumentsImportThemAgain(size: Int64) throws {
+        let sample = try SampleFolder()
+        try sample.index()
+        try Tool.run(["query", sample.database, "UPDATE document SET size = \(size)", "--write"] + Tool.key).expectSuccess()
+        #expect(try sample.index().output.hasPrefix("imported 3 files ("))
+        #expect(try sample.rows("SELECT count(*) FROM document WHERE size BETWEEN 0 AND 1000") == ["3"])
+    }
+
     @Test func importIncludesHiddenFilesOnRequest() throws {
         let sample = try SampleFolder()
         #expect(try sample.index("--hidden").output.hasPrefix("imported 4 files"))

@@ -300,6 +300,22 @@ import TestSupport
         try load(widest).expectSuccess()
     }
 
+    /// How far an import has come is a part of the database, and may be any numbers there.
+    @Test func importRefusesImpossibleNumbersOfAnEarlierImport() throws {
+        let path = try file("t.csv", "a,b\n1,2\n3,4\n")
+        try load(path).expectSuccess()
+        for column in ["position", "line", "rows"] {
+            for number in [Int64.min, -1, .max] {
+                let sql = "UPDATE sqlcipherkit_import SET is_finished = 0, position = 4, line = 2, rows = 0; "
+                    + "UPDATE sqlcipherkit_import SET \(column) = \(number)"
+                try Tool.run(["query", database, sql, "--write"] + Tool.key).expectSuccess()
+                try load(path).expectFailure(1, "impossible numbers", "--again")
+            }
+        }
+        try load(path, "--again").expectSuccess()
+        #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":4}"#])
+    }
+
     /// What a short compressed file unpacks to: the most memory that the tool has taken, beside what it takes for one row.
     @Test func importOfHostileFileTakesBoundedMemory() throws {
         let program = """

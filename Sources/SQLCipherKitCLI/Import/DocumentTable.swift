@@ -51,7 +51,7 @@ struct DocumentTable {
     /// Returns whether the table has the file with this size and time. A byte order mark, three bytes, is not stored.
     func has(_ path: String, size: Int, modified: Date) -> Bool {
         guard let known = known[path.bytes] else { return false }
-        return (known.size == size || known.size + 3 == size) && abs(known.modified.timeIntervalSince(modified)) < 0.002
+        return (known.size == size || known.size == size - 3) && abs(known.modified.timeIntervalSince(modified)) < 0.002
     }
 
     /// Adds a document, or replaces the one with the same path.

@@ -362,7 +362,13 @@ struct ImportLedger {
             SELECT bytes, modified, position, line, rows, is_finished FROM sqlcipherkit_import
             WHERE source = \(source.path) AND target = \(table)
             """)
-        return row.map { Entry(bytes: $0.0, modified: $0.1, offset: $0.2, line: $0.3, rows: $0.4, isFinished: $0.5) }
+        guard let row else { return nil }
+        // The numbers are part of a file: no sum with them may overflow.
+        guard [row.0, row.2, row.3, row.4].allSatisfy((0...1 << 48).contains) else {
+            throw Failure(
+                "the table sqlcipherkit_import has impossible numbers for \(source.path): --again imports all of it once more")
+        }
+        return Entry(bytes: row.0, modified: row.1, offset: row.2, line: row.3, rows: row.4, isFinished: row.5)
     }
 
     /// Returns whether an import created the table.
