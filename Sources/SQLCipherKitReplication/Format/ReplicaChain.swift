@@ -11,7 +11,7 @@ struct ChainPlace: Codable, Hashable {
     /// The identity of the term.
     var term: [UInt8]
     /// The number of links up to there, which is the number of the next one.
-    var link: UInt64
+    @NotedNumber var link: UInt64
     var tag: [UInt8]
 
     /// The place before everything.
@@ -106,6 +106,15 @@ struct HeldPlace: Codable {
     var ancestry: [ChainPlace] = []
     /// The number of the generation there: later ones have greater numbers.
     var generation: UInt32 = 0
+
+    /// The number of the next generation. A note or an object may claim any number.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no next one.
+    static func generation(after number: UInt32) throws -> UInt32 {
+        guard number < largestGeneration else { throw DatabaseError.damagedReplica("there is no generation after \(number)") }
+        return number + 1
+    }
+
+    static let largestGeneration = UInt32.max - 1
 
     /// Makes sure that it is in a history.
     /// - Parameters:

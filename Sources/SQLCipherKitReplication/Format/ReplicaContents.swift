@@ -52,7 +52,7 @@ struct ReplicaContents {
     init(_ bytes: [UInt8]) throws {
         var reader = ByteReader(replica: bytes)
         place = try ChainPlace(&reader)
-        generation = UInt32(try reader.count(atMost: Int(UInt32.max) - 1))
+        generation = UInt32(try reader.count(atMost: Int(HeldPlace.largestGeneration)))
         (frames, commits) = (try reader.position(), try reader.position())
         pageSize = try reader.count(atMost: 65536)
         mark = try LogMark(&reader)
@@ -62,7 +62,7 @@ struct ReplicaContents {
             snapshot = (try reader.position(), try reader.count(atMost: 1 << 48), try reader.position())
         }
         (logged, joined) = (try reader.position(), try reader.position())
-        begun = (try reader.position(), try reader.count(atMost: 1 << 32))
+        begun = (try reader.position(), try reader.count(atMost: ReplicaIndex.mostObjects))
         counter = try reader.position()
         for _ in 0..<(try reader.count(atMost: 4 * ReplicaHead.largestSectionCount)) { formers.append(Array(try reader.take(8))) }
         index = try ReplicaIndex(&reader)

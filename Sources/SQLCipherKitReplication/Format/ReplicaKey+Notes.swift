@@ -17,3 +17,24 @@ extension ReplicaKey {
         return try JSONDecoder().decode(Note.self, from: Data(plain))
     }
 }
+
+/// A number of a note. Decoding refuses one that is negative, or more than an eighth of the largest: sums of such numbers do not
+/// overflow.
+@propertyWrapper struct NotedNumber<Number: FixedWidthInteger & Codable & Sendable>: Codable, Hashable, Sendable {
+    var wrappedValue: Number
+
+    init(wrappedValue: Number) { self.wrappedValue = wrappedValue }
+
+    init(from decoder: any Decoder) throws {
+        wrappedValue = try decoder.singleValueContainer().decode(Number.self)
+        guard (0...Number.max >> 3).contains(wrappedValue) else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "a number is out of bounds"))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(wrappedValue)
+    }
+}

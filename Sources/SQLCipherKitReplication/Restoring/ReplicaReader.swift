@@ -211,9 +211,9 @@ struct ReplicaReader {
 
     /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last one.
     struct SnapshotPlace: Codable, Hashable {
-        var parts = 0
-        var pages: UInt64 = 0
-        var bytes = 0
+        @NotedNumber var parts = 0
+        @NotedNumber var pages: UInt64 = 0
+        @NotedNumber var bytes = 0
         var tag: [UInt8]
     }
 
@@ -250,8 +250,8 @@ struct ReplicaReader {
 
     /// A place in the log: a number of frames and of commits since the start of the generation, and the tag of the block before it.
     struct Place: Codable, Hashable {
-        var frames: UInt64
-        var commits: UInt64
+        @NotedNumber var frames: UInt64
+        @NotedNumber var commits: UInt64
         var predecessor: [UInt8]
         /// The tag of the block that the place is within; nil between two blocks.
         var block: [UInt8]?

@@ -233,9 +233,9 @@ private struct RestoreProgress: Codable {
     /// The number of pages that the database has there.
     var pages: UInt32
     /// The last commit that pages may be from: nothing before it can be restored with them any more.
-    var target: UInt64
+    @NotedNumber var target: UInt64
     /// The number of bytes that were read.
-    var bytes = 0
+    @NotedNumber var bytes = 0
 
     init(_ plan: ReplicaReader.Plan, holding held: HeldPlace) {
         (self.held, generation, pageSize) = (held, plan.generation, plan.pageSize)

@@ -432,7 +432,7 @@ extension Replicator {
         try source.start()
         followHold()
         queue = []
-        if !beginsHistory { contents.generation = max(least, contents.generation) + 1 }
+        if !beginsHistory { contents.generation = try HeldPlace.generation(after: max(least, contents.generation)) }
         beginsHistory = false
         (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
         (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
@@ -916,7 +916,7 @@ extension Replicator {
         (ancestry, firstGeneration) = ([], 0)
         if let held {
             let newest = max(least, next.generation, former?.tail.links.last?.entry.generation ?? 0)
-            firstGeneration = isHealing ? newest + 1 : former?.opening.first ?? 0
+            firstGeneration = try isHealing ? HeldPlace.generation(after: newest) : former?.opening.first ?? 0
             if isAhead {
                 ancestry = [held.place] + held.ancestry
             } else if let former {
@@ -1000,7 +1000,8 @@ extension Replicator {
         next.latest = tail?.latest?.time ?? next.latest
         beginsHistory = tail != nil && !continuesIt
         if beginsHistory {
-            (next.generation, next.frames, next.commits, next.mark) = (max(least, next.generation) + 1, 0, 0, LogMark())
+            next.generation = try HeldPlace.generation(after: max(least, next.generation))
+            (next.frames, next.commits, next.mark) = (0, 0, LogMark())
             (next.snapshot, next.logged, next.pageSize) = (nil, 0, source?.pageSize ?? next.pageSize)
         }
         let opening = ReplicaBlock(
