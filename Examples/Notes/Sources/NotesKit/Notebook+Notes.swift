@@ -25,21 +25,22 @@ extension Notebook {
     /// - Returns: the number of notes.
     @discardableResult
     public func importFiles(below path: String, into folder: String) async throws -> Int {
-        let root = URL(fileURLWithPath: path)
-        let names = try FileManager.default.subpathsOfDirectory(atPath: path)
-        return try await write { db in
+        let root = URL(fileURLWithPath: path), names = try FileManager.default.subpathsOfDirectory(atPath: path)
+        let count = try await write { db in
             try db.insert(Folder(name: folder), onConflict: .ignore)
             var count = 0
             for name in names.sorted() where name.hasSuffix(".md") || name.hasSuffix(".txt") {
                 let text = try String(contentsOf: root.appendingPathComponent(name), encoding: .utf8)
                 let sections = name.hasSuffix(".md") ? Self.sections(of: text) : [(title: name, body: text)]
-                for section in sections {
-                    try db.insert(Note(id: .new, folder: folder, title: section.title, body: section.body, changed: .now))
-                }
+                let notes = sections.map { Note(id: .new, folder: folder, title: $0.title, body: $0.body, changed: .now) }
+                for note in notes { try db.insert(note) }
                 count += sections.count
             }
             return count
         }
+        // Before someone waits for the first note to open.
+        try await makeVectors()
+        return count
     }
 
     /// The parts of a Markdown text that have a heading and a text. The first heading is that of the whole.
@@ -50,8 +51,8 @@ extension Notebook {
             if !isCode, let heading = line.firstMatch(of: #/^#+ (.+)/#) {
                 let title = String(heading.1.filter { $0 != "`" })
                 sections.append((title: sections.first.map { "\($0.title): \(title)" } ?? title, body: ""))
-            } else if !sections.isEmpty {
-                sections[sections.count - 1].body += line + "\n"
+            } else if let last = sections.indices.last, !sections[last].body.isEmpty || !line.isEmpty {
+                sections[last].body += line + "\n"
             }
         }
         return sections.filter { $0.body.contains { !$0.isWhitespace } }

@@ -107,8 +107,8 @@ extension Notebook {
             "SELECT tag, count(*) FROM note_tag JOIN note ON id = note_tag.note WHERE \(all) GROUP BY tag")
         return Found(
             hits: notes.map { note in
-                let beginning = HighlightedText(String(note.body.prefix(200)))
-                return Hit(note: note, title: HighlightedText(note.title), excerpt: beginning)
+                let beginning = note.body.dropFirst(200).isEmpty ? note.body : note.body.prefix(200) + "…"
+                return Hit(note: note, title: HighlightedText(note.title), excerpt: HighlightedText(beginning))
             },
             total: try db.fetchOne(Int.self, "SELECT count(*) FROM note WHERE \(whole)") ?? 0, isExact: true,
             folders: Dictionary(uniqueKeysWithValues: folders), tags: Dictionary(uniqueKeysWithValues: tags))

@@ -29,6 +29,7 @@ extension Notebook {
         var search = FullTextSearch(question.text, limit: question.limit)
         search.weights = [3, 1]
         search.highlightedColumns = ["title"]
+        search.snippet = .column("body")
         search.facets = [
             "folder": .values("folder"), "tag": .elements("(SELECT json_group_array(tag) FROM note_tag WHERE note_tag.note = id)"),
         ]
@@ -52,8 +53,8 @@ extension Notebook {
         return Found(
             hits: found.hits.compactMap { hit in
                 guard let note = byID[hit.rowID] else { return nil }
-                let title = HighlightedText(note.title)
-                return Hit(note: note, title: hit.highlights["title"] ?? title, excerpt: hit.snippet ?? title)
+                let title = hit.highlights["title"] ?? HighlightedText(note.title)
+                return Hit(note: note, title: title, excerpt: hit.snippet ?? HighlightedText(""))
             },
             total: found.total.count, isExact: found.total.isExact, folders: counts("folder"), tags: counts("tag"),
             correction: try index.correctedText(question.text))

@@ -21,10 +21,12 @@ struct WordCounts: TextVectorizer {
 }
 
 extension Notebook {
+    func makeVectors() async throws { try await pool.updateVectors("note_vectors", with: WordCounts()) }
+
     /// The notes that are most like a note, as far as any are. Triggers mark the notes whose texts have changed; their vectors are
     /// made first. A slow model would do that in a task of its own.
     public func similar(to id: ID, limit: Int = 3) async throws -> [Note] {
-        try await pool.updateVectors("note_vectors", with: WordCounts())
+        try await makeVectors()
         return try await pool.read { db in
             let vectors = try db.vectors("note_vectors")
             guard let vector = try vectors.vector(for: id) else { return [] }

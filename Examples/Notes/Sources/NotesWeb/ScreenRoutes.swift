@@ -29,7 +29,7 @@ struct ScreenMessage: ResponseCodable {
         rows = screen.rows.map { row in
             Row(
                 id: row.note.id, folder: row.note.folder, title: row.title.sentParts,
-                excerpt: row.excerpt.withoutMarkdown.sentParts, tags: row.tags, pinned: row.note.pinned,
+                excerpt: row.excerpt.sentPartsWithoutMarkdown, tags: row.tags, pinned: row.note.pinned,
                 isDisputed: row.isDisputed)
         }
         (total, isExact) = (screen.total, screen.isExact)
@@ -48,17 +48,13 @@ extension HighlightedText {
         }
     }
 
-    /// The text without the signs of Markdown for code, headings, emphasis and links, in one line.
-    fileprivate var withoutMarkdown: HighlightedText {
-        let signs = #/\]\([^)\s]*\)|`+|\*\*|(?:^|\n)(?:#+|[-*>|]) |<doc:|!?\[(?=[^\]]*(?:$|\]\())|\n/#
-        var text = "", ranges: [Range<Int>] = []
-        for part in parts {
-            let start = text.utf8.count
-            text += part.text.replacing(signs) { $0.output.contains("\n") ? " " : "" }
-            if part.isHighlighted { ranges.append(start..<text.utf8.count) }
-        }
-        func index(_ offset: Int) -> String.Index { text.utf8.index(text.startIndex, offsetBy: offset) }
-        return HighlightedText(text, ranges: ranges.map { index($0.lowerBound)..<index($0.upperBound) })
+    /// The same without the signs of Markdown for code, headings, emphasis and links, in one line.
+    fileprivate var sentPartsWithoutMarkdown: [String] {
+        let signs = #/\]\([^)\s]*(?:\)|$)|`+|\*\*|(?:^|\n)(?:#+|[-*>|]) |<doc:|!?\[(?=[^\]]*(?:$|\]\())|\n/#
+        // A sign may have marked parts in it: between the parts is a control character, which stays.
+        let border = "\u{1}", text = sentParts.map { $0.replacing(border, with: "") }.joined(separator: border)
+        let plain = text.replacing(signs) { ($0.output.contains("\n") ? " " : "") + String($0.output.filter { "\($0)" == border }) }
+        return plain.components(separatedBy: border)
     }
 }
 

@@ -109,9 +109,7 @@ func run() async throws {
     case "search":
         let hits = try await notebook.search(words.words.joined(separator: " "), in: words.options["--in"]?.last)
         if hits.isEmpty { throw Failure(description: "nothing was found") }
-        for hit in hits {
-            print("\(hit.note.id)  \(hit.note.title)\n  \(hit.excerpt)")
-        }
+        for hit in hits { print("\(hit.note.id)  \(hit.note.title)\n  \(hit.excerpt)") }
     case "show":
         let note = try await Failure.missing(notebook.note(try words.id()))
         if note.deleted != nil { throw Failure(description: "the note is deleted: restore \(note.id) brings it back") }

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitVectors
 import Testing
 @testable import NotesKit
 
@@ -20,6 +21,7 @@ import Testing
         #expect(try await notes.attachments(of: note).map(\.content) == [Data([1, 2, 3])])
         #expect(try await notes.search("sourdogh bakign").map(\.note.title) == ["Sourdough"])
         #expect(try await notes.search("baking").first?.excerpt.description.contains("[bake]") == true)
+        #expect(try await notes.search("sourdough").first?.excerpt.description == "Feed the starter, then bake.")
         #expect(try await notes.search("bake", in: "Garage").isEmpty)
         try await notes.save(.init(body: .init(note.body, "Feed the starter, then wait.")), to: note.id)
         #expect(try await notes.note(note.id)?.body.hasSuffix("wait.") == true)
@@ -322,7 +324,8 @@ import Testing
         #expect(try await notes.importFiles(below: files.path, into: "Guide") == 3)
         #expect(try await Set(notes.search("key").map(\.note.title)) == ["Keys", "Keys: A script"])
         let script = try #require(try await notes.search("run").first?.note)
-        #expect(script.title == "Keys: A script" && script.body.contains("# No heading\nrun"))
+        #expect(script.title == "Keys: A script" && script.body == "```sh\n# No heading\nrun\n```\n\n")
+        #expect(try await notes.pool.read { db in try db.vectors("note_vectors").missingCount } == 0)
         #expect(try await Set(notes.search("heading").map(\.note.title)) == ["Keys: A script", "more/plain.txt"])
         try Data([0xff]).write(to: files.appendingPathComponent("broken.txt"))
         await #expect(throws: (any Error).self) { try await notes.importFiles(below: files.path, into: "Other") }

@@ -5,7 +5,7 @@ import { openNew, openNote, openDraft, reopen, onTold } from "./editor.js";
 
 const byID = id => document.getElementById(id), text = byID("text"), editor = byID("editor");
 const page = 50;
-let asked = null, pause = null, version = null, now = null, last = {};
+let asked = null, pause = null, version = null, now = null, last = {}, wasAway = false;
 
 // The address has the search: a reload, a bookmark and the browser's Back show it again.
 function read() {
@@ -89,7 +89,7 @@ function draw({ rows, total, isExact, all, deleted, conflicts, folders, tags, co
     const isHere = name => !now.part && now.folder === name;
     const choices = [{ name: null, label: "All notes" }, ...folders].map(({ name, label = name, count }) =>
         ({ key: "in " + (name ?? ""), label, count, change: { folder: name, part: null }, isCurrent: isHere(name) }));
-    for (const [part, label, count] of [["deleted", "Deleted", deleted], ["conflicts", "Conflicts", conflicts]]) {
+    for (const [part, label, count] of [["conflicts", "Conflicts", conflicts], ["deleted", "Deleted", deleted]]) {
         const isCurrent = now.part === part;
         if (count > 0 || isCurrent) choices.push({ key: part, label, count, change: { folder: null, part }, isCurrent });
     }
@@ -172,6 +172,9 @@ byID("offline").onchange = attempt(async () => {
 });
 onChange(event => {
     if (!event.isAway) last = event;
+    // What could not be done while the server was away can be done now.
+    if (wasAway && !event.isAway && !byID("said").querySelector("button")) say("");
+    wasAway = event.isAway;
     tell(event);
     if (!event.isAway && event.version !== version) show();
     version = event.isAway ? null : event.version;
