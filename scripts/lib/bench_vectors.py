@@ -4,6 +4,7 @@ through scripts/bench."""
 import argparse
 import json
 import math
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ VARIANTS = {
     "float32-coarse": ("float32", "encrypted", "coarse"), "int8": ("int8", "encrypted", "exact"),
     "int8-coarse": ("int8", "encrypted", "coarse"), "bits": ("bits", "encrypted", "exact"),
 }
+ELEMENTS = ["float32", "int8", "bits"]
 PEERS = ["sqlite-vec", "sqlite-vec-int8", "vec1", "usearch"]
 FIGURES = ["build", "cold", "cold clock", "top 10", "filter", "bytes"]
 
@@ -183,6 +185,29 @@ def show_judged(interpreter, program):
         print(f"{name:18}{gain:12.3f}{ranks.count(1) / len(ranks):12.2f}{sum(map(bool, ranks)) / len(ranks):12.2f}")
 
 
+def show_cold(program, folder, vectors, queries, pairs):
+    """The first search after opening, of a file that is in no cache of this machine, encrypted and in plaintext in turn: by the
+    clock and in processor time, the medians and their ratios."""
+    with tempfile.TemporaryDirectory(dir=WORK) as own:
+        print(f"{'':10}{'':12}{'encrypted':>12}{'plain':>12}{'ratio':>8}{'of pairs':>16}")
+        for element in ELEMENTS:
+            times = {}
+            for turn in range(-1, pairs):
+                for kind in ("encrypted", "plain") if turn % 2 else ("plain", "encrypted"):
+                    place = Path(own) / f"{element}-{kind}"
+                    place.mkdir(exist_ok=True)
+                    found = json.loads(command([program, place, vectors, queries, str(DIMENSIONS), element, kind, "exact", "0"]))
+                    # The first run builds the table.
+                    if turn >= 0:
+                        times.setdefault(kind, []).append(found["figures"])
+            for name in ("cold clock", "cold"):
+                both = [[each[name] * 1000 for each in times[kind]] for kind in ("encrypted", "plain")]
+                ratios = sorted(encrypted / plain for encrypted, plain in zip(*both))
+                encrypted, plain = map(statistics.median, both)
+                print(f"{element:10}{'clock' if 'clock' in name else 'processor':12}{encrypted:12.1f}{plain:12.1f}"
+                      f"{encrypted / plain:8.2f}{ratios[0]:9.2f}–{ratios[-1]:.2f}", flush=True)
+
+
 def measured(arguments):
     """The figures and hits of two processes, of which the first builds a table in a folder, and the second searches it."""
     built, found = (json.loads(command([str(argument) for argument in arguments])) for _ in range(2))
@@ -204,6 +229,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="rounds of 50 searches each (default 5)")
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS) + PEERS, choices=list(VARIANTS) + PEERS)
     parser.add_argument("--skip-build", action="store_true", help="take the programs of the last build")
+    parser.add_argument("--cold", type=int, metavar="PAIRS",
+                        help="show instead the first search of a file in no cache, encrypted and in plaintext in turn")
     parser.add_argument("--judged", action="store_true",
                         help="show instead how well words, vectors and both together find passages of documentation")
     parser.add_argument("--texts", action="store_true",
@@ -222,6 +249,10 @@ def main():
         with bench_swift.data_folder() as folder:
             vectors, queries = Path(folder) / "vectors", Path(folder) / "queries"
             command([interpreter, "-c", MAKE, vectors, queries, str(rows), str(DIMENSIONS)])
+            if options.cold:
+                print(f"\n{rows:,} vectors of {DIMENSIONS} numbers, the first search, in milliseconds, {options.cold} pairs")
+                show_cold(program, folder, vectors, queries, options.cold)
+                continue
             truth = json.loads(command([interpreter, "-c", PEER, "numpy", folder, vectors, queries, str(DIMENSIONS), "1"]))["hits"]
             print(f"\n{rows:,} vectors of {DIMENSIONS} numbers")
             print(f"{'':18}" + "".join(f"{name:>12}" for name in FIGURES + ["memory", "recall"]))

@@ -6,7 +6,8 @@ import SQLCipherKitVectors
 /// before, and prints figures and hits as JSON.
 ///
 /// The arguments are a folder, a file of vectors and one of queries, the dimensions, how the numbers are stored, whether the
-/// database is encrypted, whether a search looks at bits first (`exact` or `coarse`), and how many rounds of searches there are.
+/// database is encrypted, whether a search looks at bits first (`exact` or `coarse`), and how many rounds of searches there are
+/// after the first one.
 /// Times are processor times in seconds, and of the first search after opening also one by the clock: no cache has the file then.
 /// Memory is what the searches add to the process, in bytes, with all of the table in SQLite's cache.
 ///
@@ -65,6 +66,7 @@ import SQLCipherKitVectors
             return try table.search(search)
         }
         figures["cold clock"] = try time(CLOCK_MONOTONIC) { figures["cold"] = try time { _ = try search(queries[0]) } }
+        if rounds == 0 { return }
         figures["top 10"] = try median((0..<rounds).map { round in
             try time {
                 let found = try queries.map { try search($0) }
