@@ -84,7 +84,6 @@ enum NamesElsewhere {
         ("compare sqldiff cmp", "diff FILE OTHER"),
         ("wipe purge shred scrub delete rm", "erase FILE"),
         ("find grep fts", "search FILE WORDS"),
-        ("get set put", "kv get FILE KEY, and kv set"),
         ("login logout keyring agent", "unlock FILE, and lock FILE"),
         ("detect guess identify-file what", "identify FILE"),
         ("demo example", "tour"),

@@ -46,7 +46,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
                 subcommands: [
                     CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self,
                     SchemaCommand.self,
-                    KeyValueCommand.self, VectorsCommand.self, DumpCommand.self,
+                    VectorsCommand.self, DumpCommand.self,
                 ]),
             CommandGroup(
                 name: "Keys",

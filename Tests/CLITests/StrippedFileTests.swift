@@ -45,8 +45,8 @@ import TestSupport
 
     /// Commands that do not read the page of the notes; replicas have it as it is in the file, and refuse it when it is restored.
     static let blind: Set<String> = [
-        "identify", "import", "info", "key add", "key change", "key init", "key recovery", "key revoke", "kv get", "kv list",
-        "kv remove", "kv set", "migrate", "replicate", "schema", "unlock", "vectors create", "vectors import", "vectors search",
+        "identify", "import", "info", "key add", "key change", "key init", "key recovery", "key revoke", "migrate", "replicate",
+        "schema", "unlock", "vectors create", "vectors import", "vectors search",
     ]
     /// Commands that refuse a former state: those that know the key slots, and the one that takes nothing encrypted.
     static let refusing: Set<String> = ["encrypt", "key add", "key change", "key recovery", "key revoke", "key rotate"]

@@ -5,7 +5,7 @@ import TestSupport
 /// Mistakes in the command line: one line, status 64.
 @Suite struct UsageTests {
     static let commands = [
-        "create", "dump", "import", "search", "query", "shell", "schema", "kv", "vectors", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
+        "create", "dump", "import", "search", "query", "shell", "schema", "vectors", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
         "verify", "adopt",
         "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "sync", "tour",
         "version",

@@ -96,7 +96,7 @@ extension FuzzTarget {
     static let arguments = FuzzTarget(name: "arguments", maximumBytes: 400) {
         [
             "search\nnotes.db\nbread\n--limit\n5\n--json", "import\na.db\nx.csv\n--pk\nid\n--types\nn=real", "query\na.db\nSELECT 1\n-p\nx=1",
-            "kv\na.db\nset\nk\nv\n--as\njson", "key\nadd\na.db\n--recovery", "backup\na.db\nb.db\n--key-env\nK", "--help", "shell\n--version",
+            "key\nadd\na.db\n--recovery", "backup\na.db\nb.db\n--key-env\nK", "--help", "shell\n--version",
         ].map { Array($0.utf8) }
     } body: { input in
         let arguments = String(decoding: input, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

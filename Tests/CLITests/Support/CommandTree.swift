@@ -5,7 +5,7 @@ import TestSupport
 /// The tool's commands, as it tells of them itself.
 struct CommandTree {
     struct Leaf {
-        /// Such as `kv get`.
+        /// Such as `key init`.
         let name: String
         let options: [String]
         let takesKey: Bool
