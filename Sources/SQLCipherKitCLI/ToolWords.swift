@@ -14,6 +14,9 @@ enum ToolWords {
 
     /// The message without names of calls and types: a clause that contains one is replaced, or left out.
     static func message(_ text: String) -> String {
+        if text == "no query solution" {
+            return text + ": a table's key needs a collation of another program, which sqlcipherkit verify names"
+        }
         guard namesCall(text) else { return text }
         // Advice is the last clause.
         let marks = ["; ", ": "]

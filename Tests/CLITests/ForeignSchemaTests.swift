@@ -72,4 +72,134 @@ import TestSupport
             #expect(report.isIntact && report.unchecked.isEmpty)
         }
     }
+
+    // MARK: Every command
+
+    /// The name that is missing, and the definition that needs it.
+    private static let needs: [(name: String, schema: String)] = parts.map { part in
+        (["unicase", "fold", "foreign_words"].first { part.schema.contains($0) } ?? "", part.schema)
+    } + [
+        ("fold", "CREATE TABLE notes(y AS (fold(x)) STORED, z AS (fold(x)), x TEXT, u AS (fold(x))); CREATE INDEX by_x ON notes(x)"),
+        ("fold", "CREATE TABLE notes(x TEXT CONSTRAINT some CHECK (fold(x) <> 'none'), y DEFAULT (fold('D')), CHECK (fold(y) > ''))"),
+        ("fold", "CREATE TABLE notes(x TEXT); CREATE VIEW shown AS SELECT fold(x) FROM notes; "
+            + "CREATE TRIGGER folding AFTER INSERT ON notes BEGIN SELECT fold(new.x); END"),
+        ("foreign_module", "CREATE TABLE notes(x TEXT); PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES "
+            + "('table', 'shape', 'shape', 0, 'CREATE VIRTUAL TABLE shape USING foreign_module(x)')"),
+    ]
+    private static let words = ["A", "C", "a b", "b"]
+    private static let commands = JSONOutputTests.cases.keys.sorted().flatMap { name in needs.indices.map { (name, $0) } }
+
+    private func add(_ schema: String, to path: String, _ key: DatabaseKey) throws {
+        let db = try Connection(.file(path), key: key)
+        try Self.register(db)
+        try db.execute(SQLScript(schema))
+        for word in Self.words.reversed() { try db.execute("INSERT INTO notes(x) VALUES (\(word))") }
+    }
+
+    /// Every command does its work without the names, or names the first and has changed no file.
+    @Test(arguments: LongTests.sample(60, of: commands)) func commandKeepsForeignSchema(_ name: String, _ index: Int) async throws {
+        let (missing, schema) = Self.needs[index]
+        let item = try #require(JSONOutputTests.cases[name])
+        let key = try DatabaseKey.raw([UInt8](hexadecimal: Tool.rawKey) ?? [])
+        try JSONOutputTests.fill(folder, key: key)
+        try add(schema, to: path, key)
+        try add(schema, to: folder.path("plain.db"), .plaintext)
+        func run(_ arguments: [String], _ input: String = "") async throws -> Command.Outcome {
+            let words = arguments.map { $0 == "DB" ? path : $0.hasPrefix("@") ? folder.path(String($0.dropFirst())) : $0 }
+            let environment = ["ONE": "correct horse", "TWO": "battery staple"]
+            return try await Tool.runAside(words, environment: environment, input: input)
+        }
+        for command in item.first {
+            let outcome = try await run(command)
+            // A kernel may forbid its keyring.
+            if command.first == "unlock", outcome.status != 0 { return }
+            try #require(outcome.status == 0, "\(command) \(outcome.errors)")
+        }
+        let before = try content()
+        let outcome = try await run(item.arguments, item.input)
+        if outcome.errors.contains("keyring") { return }
+        if outcome.status == 1 {
+            #expect(outcome.errorLines.count == 1 && outcome.errors.contains(missing), "\(name): \(outcome.errors)")
+            #expect(try content() == before, "\(name)")
+            return
+        }
+        // verify says what it could not check, recover what it could not make, and erase what it could not look into. Of two
+        // full-text tables, search asks for the name of one.
+        let others: [String: Int32] = ["verify": 6, "recover": 4, "erase": 4, "search": 64]
+        #expect([item.status, others[name]].contains(outcome.status), "\(name): \(outcome.errors)")
+        for file in ["a.db", "plain.db", "copy.db"] where FileManager.default.fileExists(atPath: folder.path(file)) {
+            let keys: [DatabaseKey] = [key, .plaintext, try .passphrase("correct horse")]
+            let opened = keys.lazy.compactMap { try? Connection(.file(folder.path(file)), key: $0) }.first
+            guard let db = opened else {
+                #expect(name == "key rotate")
+                continue
+            }
+            try Self.register(db)
+            #expect(try db.fetchAll(String.self, "SELECT x FROM notes").sorted() == Self.words, "\(name)")
+            let report = try db.main.verify()
+            #expect(report.problems == [] && report.unchecked.count <= (missing == "foreign_module" ? 1 : 0), "\(name): \(report)")
+        }
+    }
+
+    private func content() throws -> [String: Data] {
+        let names = try folder.names().filter { !$0.hasSuffix("-shm") }
+        return try Dictionary(uniqueKeysWithValues: names.compactMap { name in
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: folder.path(name), isDirectory: &isFolder)
+            return isFolder.boolValue ? nil : (name, try Data(contentsOf: URL(fileURLWithPath: folder.path(name))))
+        })
+    }
+
+    // MARK: Leaving names out
+
+    /// The dump has the whole definitions; `create` names what is missing, and goes on without it.
+    @Test(arguments: needs) func dumpIsCreatedWithoutForeignName(missing: String, schema: String) throws {
+        try make(schema)
+        let (script, copy) = (folder.path("dump.sql"), folder.path("b.db"))
+        let dump = try tool("dump", path)
+        dump.expectSuccess()
+        #expect(dump.output.contains(missing) || missing == "foreign_module")
+        try Data(dump.output.utf8).write(to: URL(fileURLWithPath: script))
+        let refused = try tool("create", copy, "--script", script)
+        if refused.status == 0 {
+            // What is copied as text alone needs nothing.
+            try FileManager.default.removeItem(atPath: copy)
+        } else {
+            refused.expectFailure(1, "--leave-out \(missing)")
+            #expect(try folder.names() == ["a.db", "dump.sql"])
+        }
+        let created = try tool("create", copy, "--script", script, "--leave-out", missing)
+        created.expectSuccess()
+        let short = try tool("dump", path, "--leave-out", missing)
+        short.expectSuccess()
+        let definitions = short.output.split(separator: "\n").filter { !$0.hasPrefix("/*") }
+        #expect(!definitions.contains { $0.contains(missing) }, "\(short.output)")
+        let db = try Connection(.file(copy), key: .raw([UInt8](repeating: 7, count: 32)))
+        let table = missing == "foreign_words" ? "notes_content" : "notes", column = missing == "foreign_words" ? "c0" : "x"
+        #expect(try db.fetchAll(String.self, SQL(raw: "SELECT \(column) FROM \(table)")).sorted() == Self.words)
+        #expect(try db.fetchAll(String.self, "SELECT y FROM other").sorted() == Self.words)
+        let report = try db.main.verify()
+        #expect(report.problems == [] && report.unchecked.isEmpty)
+    }
+
+    @Test(arguments: needs) func diffComparesWithoutForeignNames(missing: String, schema: String) throws {
+        try make(schema)
+        let copy = folder.path("b.db")
+        try tool("backup", path, copy).expectSuccess()
+        let db = try Connection(.file(copy), key: .raw([UInt8](repeating: 7, count: 32)))
+        try Self.register(db)
+        try db.execute("UPDATE notes SET x = 'D' WHERE x = 'C'")
+        try db.execute("INSERT INTO other(y) VALUES (5)")
+        db.close()
+        let diff = try tool("diff", path, copy, "--format", "csv")
+        if schema.contains("WITHOUT ROWID") {
+            diff.expectFailure(1, "unicase", "--leave-out")
+        } else {
+            let table = missing == "foreign_words" ? "notes_content" : "notes"
+            #expect(diff.status == 4 && diff.output.contains("\(table),same,0,0,1,3") && diff.output.contains("other,same,1,0,0,4"), "\(diff)")
+        }
+        let without = try tool("diff", path, copy, "--format", "csv", "--leave-out", missing)
+        #expect(without.status == 4 && without.output.contains("other,same,1,0,0,4"), "\(without)")
+        if missing == "unicase" { #expect(!without.output.contains("notes") && without.errors.contains("left out the table notes")) }
+    }
 }

@@ -27,6 +27,8 @@ struct CreateCommand: FileCommand {
         help: ArgumentHelp("Run the SQL in a file; if it fails, no database is created.", valueName: "file"), completion: .file())
     var script: String?
 
+    @OptionGroup var leaveOut: LeaveOutOptions
+
     func run() throws {
         try FileOptions.requireNothing(at: file.path)
         var configuration = DatabaseConfiguration()
@@ -35,7 +37,7 @@ struct CreateCommand: FileCommand {
             nonisolated(unsafe) let lines = try PlainLines(script)
             // The definitions in a dump may be from an engine that takes double quotes for those of a string.
             configuration.allowsDoubleQuotedStrings = true
-            configuration.onCreate = { try Self.run(lines, on: $0, script) }
+            configuration.onCreate = { [leaveOut] in try Self.run(lines, on: $0, script, leaveOut) }
         }
         _ = try Connection(.file(file.path), key: try file.key.newKey(for: file.path), configuration: configuration)
         try report.write(
@@ -45,7 +47,8 @@ struct CreateCommand: FileCommand {
 
     /// Runs a script in the transaction that creates the database; the script's own BEGIN and COMMIT are skipped. Tables may come
     /// in any order: references are checked at the end, as a dump's `foreign_keys = OFF` has no effect in a transaction.
-    private static func run(_ lines: PlainLines, on db: Connection, _ name: String) throws {
+    private static func run(_ lines: PlainLines, on db: Connection, _ name: String, _ leaveOut: LeaveOutOptions) throws {
+        try Interruption.stop(db)
         try db.execute("PRAGMA defer_foreign_keys = ON")
         var isInScriptsTransaction = false
         do {
@@ -54,13 +57,14 @@ struct CreateCommand: FileCommand {
                 case .begin where !isInScriptsTransaction: isInScriptsTransaction = true
                 case .commit where isInScriptsTransaction: isInScriptsTransaction = false
                 case .rollback: throw Failure("the script runs in one transaction, and ROLLBACK would leave no database")
-                default: try db.execute(SQLScript(statement.sql))
+                default: if let sql = leaveOut.apply(to: statement.sql) { try db.execute(SQLScript(sql)) }
                 }
             }
             if isInScriptsTransaction { throw Failure("last line: a transaction is still open: COMMIT is missing") }
         } catch {
             let failure = Failure(describing: error)
-            throw Failure("\(name), \(failure.message)", status: failure.status)
+            let advice = ForeignName(failure.message).map { ": --leave-out \($0.name) goes on without it" } ?? ""
+            throw Failure("\(name), \(failure.message)\(advice)", status: failure.status)
         }
     }
 

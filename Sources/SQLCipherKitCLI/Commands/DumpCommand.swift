@@ -11,6 +11,9 @@ struct DumpCommand: ReadingCommand {
             that some reader would drop, are written as expressions. A virtual table whose module is not here is left out, and \
             named.
 
+            Collations and functions of another program stay in the definitions. --leave-out takes one out, with the checks, \
+            generated columns, indexes, views, triggers and virtual tables that need it; no row is left out.
+
             EXAMPLES
               sqlcipherkit dump notes.db > notes.sql
               sqlcipherkit create copy.db --script notes.sql
@@ -23,13 +26,16 @@ struct DumpCommand: ReadingCommand {
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup(title: "Key") var settings: SettingsSearch
+    @OptionGroup var leaveOut: LeaveOutOptions
     @OptionGroup var report: ReportOptions
 
     func run() throws {
         let db = try file.open(.readOnly)
-        guard report.json else { return try DatabaseDump.write(db) }
+        guard report.json else { return try DatabaseDump.write(db, leavingOut: leaveOut) }
         let writer = JSONWriter(Self.form.keys)
-        try DatabaseDump.statements(db) { try writer.write([SQLValue.text(String(decoding: $0, as: UTF8.self) + ";")]) }
+        try DatabaseDump.statements(db, leavingOut: leaveOut) { sql in
+            try writer.write([SQLValue.text(String(decoding: sql, as: UTF8.self) + ";")])
+        }
         writer.finish()
     }
 }

@@ -29,6 +29,7 @@ struct EraseCommand: FileCommand {
 
     func run() throws {
         let db = try file.open(.readWrite)
+        try ForeignName.requireNone(in: db.main, for: "erase")
         let erased = try db.main.eraseDeletedContent(progress: ProgressBar.rewriting("Erasing"))
         let indexes = erased.fullTextIndexes.count, trees = erased.trees.count, samples = erased.analyzedTables.count
         let unmatched = erased.unmatchedIndexes.map {

@@ -101,7 +101,9 @@ struct VacuumCommand: FileCommand {
             return
         }
         let free = try db.freePages
-        try db.main.vacuum()
+        try ForeignName.explaining(db.main, for: "vacuum", advice: "--into FILE writes a compact copy without it") {
+            try db.main.vacuum()
+        }
         try report.write(
             Self.form, [.string(file.path), .integer(Int64(free))],
             "\(file.path.onOneLine) is compact, \(free.counted("free page")) fewer")
@@ -132,7 +134,7 @@ struct AnalyzeCommand: FileCommand {
 
     func run() throws {
         let db = try file.open(.readWrite)
-        try db.main.analyze(limit: limit)
+        try ForeignName.explaining(db.main, for: "analyze") { try db.main.analyze(limit: limit) }
         let analyzed = try db.main.statistics().count
         try report.write(
             Self.form, [.string(file.path), .integer(Int64(analyzed))],

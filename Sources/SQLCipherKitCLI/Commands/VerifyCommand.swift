@@ -41,7 +41,7 @@ struct VerifyCommand: ReadingCommand {
         for schema in try db.schemas() where schema.name != "temp" {
             let report = try schema.verify(quick: quick, limits: .ofTheTool(for: schema.path ?? file.path))
             pages += report.pageCount
-            isOnlyReferences = isOnlyReferences && report.problems.allSatisfy { if case .foreignKey = $0 { true } else { false } }
+            isOnlyReferences = isOnlyReferences && report.problems.allSatisfy(\.isReference)
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
             unchecked += report.unchecked.count
             for part in report.unchecked {
@@ -70,7 +70,10 @@ struct VerifyCommand: ReadingCommand {
 }
 
 extension Schema.IntegrityReport.Problem {
-    fileprivate var sentence: String {
+    /// Whether it is one of the rows, and not of the file.
+    var isReference: Bool { if case .foreignKey = self { true } else { false } }
+
+    var sentence: String {
         switch self {
         case .damagedPage(let number): "page \(number) is damaged, or was written with another key"
         case .noAuthentication: "authentication is missing: changes to the pages go unnoticed"

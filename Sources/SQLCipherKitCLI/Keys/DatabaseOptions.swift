@@ -194,11 +194,10 @@ struct Attachment {
             }
     }
 
-    func attach(to db: Connection, _ mainKey: DatabaseKey?, checksStructure: Bool = false) throws {
+    func attach(to db: Connection, _ mainKey: DatabaseKey?) throws {
         // For a mistyped name, SQLite would create a new file.
         try FileOptions.requireDatabase(path)
-        var safeguards = DatabaseConfiguration.Safeguards.ofTheTool(for: path)
-        safeguards.checksStructure = checksStructure
+        let safeguards = DatabaseConfiguration.Safeguards.ofTheTool(for: path)
         guard let key = try encryption(mainKey) else {
             try db.attach(.file(path), as: name, key: nil, safeguards: safeguards)
             return

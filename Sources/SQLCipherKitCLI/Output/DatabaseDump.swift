@@ -4,8 +4,9 @@ import SQLCipherKitSync
 /// A database as the SQL that creates it: its difference from an empty one.
 enum DatabaseDump {
     /// Writes the script. What it cannot hold is named in a comment and on standard error.
-    static func write(_ db: Connection, _ database: String = "main") throws {
-        try statements(db, database) { sql in
+    /// - Parameter leavingOut: given by a command that reads the database and does nothing else; nil in a shell.
+    static func write(_ db: Connection, leavingOut: LeaveOutOptions? = nil) throws {
+        try statements(db, leavingOut: leavingOut) { sql in
             Output.current.bytes { output in
                 output += sql
                 output += ";\n".utf8
@@ -14,9 +15,10 @@ enum DatabaseDump {
     }
 
     /// Passes the statements of the script to `write`, one after the other, in UTF-8 and without their semicolons.
-    static func statements(_ db: Connection, _ database: String = "main", to write: ([UInt8]) throws -> Void) throws {
-        let empty = try Connection(.memory)
-        let schema = try db.schema(database)
+    static func statements(_ db: Connection, leavingOut: LeaveOutOptions? = nil, to write: ([UInt8]) throws -> Void) throws {
+        let empty = try Connection(.memory), schema = db.main
+        // Not in a shell, whose other statements would compare by what stands in for a collation.
+        let checkOrder = try leavingOut == nil ? {} : ForeignName.readingStoredOrder(of: schema)
         try empty.execute(SQL(raw: "PRAGMA encoding = '\(schema.pragma("encoding", as: String.self) ?? "UTF-8")'"))
         var diff = try DatabaseDiff(from: empty.main, to: schema)
         diff.leavesOutOtherModules = true
@@ -29,8 +31,9 @@ enum DatabaseDump {
         }
         try diff.writeStatements { statement in
             try Interruption.check()
-            try write(statement)
+            if let statement = leavingOut.map({ $0.apply(to: statement) }) ?? statement { try write(statement) }
         }
+        try checkOrder()
         for line in ["COMMIT", "PRAGMA writable_schema = RESET"] { try add(line) }
     }
 }

@@ -52,6 +52,8 @@ public struct DatabaseDiff {
     /// True if virtual tables of modules that are not SQLite's own are left out of the comparison and of the SQL, not refused:
     /// ``otherModules()`` names them. The tables that hold their content are compared like any other. Default: false.
     public var leavesOutOtherModules = false
+    /// Tells which other objects are left out. Default: none.
+    package var isLeftOut: (SchemaEntry) -> Bool = { _ in false }
 
     /// Compares two databases, of one connection or of two.
     /// - Parameters:
@@ -107,7 +109,8 @@ public struct DatabaseDiff {
     private func looking<R>(_ body: (DiffSchema, DiffSchema) throws -> R) throws -> R {
         func schema(_ side: DiffSide) throws -> DiffSchema {
             let schema = try side.schema()
-            return leavesOutOtherModules ? DiffSchema(objects: schema.objects.filter { !$0.usesOtherModule }) : schema
+            let objects = schema.objects.filter { !isLeftOut($0) && !(leavesOutOtherModules && $0.usesOtherModule) }
+            return DiffSchema(objects: objects)
         }
         return try old.connection.savepoint { _ in
             try new.connection.savepoint { _ in
