@@ -10,10 +10,15 @@ enum Interruption {
 
     static var isWanted: Bool { flag != 0 }
 
-    /// Lets the signals stop what a connection is doing, and the command with it. A second signal ends the process at once.
+    /// Lets the signals stop what a connection is doing, and the command with it. A second signal ends the process at once. A
+    /// terminal shows that a statement is still at work.
     static func stop(_ db: Connection) throws {
         catchSignals()
-        try db.settings.setProgressHandler { !isWanted }
+        let bar = ProgressBar("Working")
+        try db.settings.setProgressHandler {
+            if !isPatient { bar.tick() }
+            return !isWanted
+        }
     }
 
     /// Lets the signals set a flag that ``check()`` looks at.

@@ -14,6 +14,8 @@ package final class Invocation: @unchecked Sendable {
     let input: Int32
     let errors: Int32
     let output: Output
+    /// The bar that the terminal shows, if any.
+    weak var bar: ProgressBar?
     /// The variables of a run in another program's process; nil for the program's own.
     private var variables: [String: String]?
 

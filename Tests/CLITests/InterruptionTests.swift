@@ -56,4 +56,14 @@ import TestSupport
         // The batches that it has read whole are there.
         try process.end().expectFailure(130, "interrupted after")
     }
+
+    /// A statement that takes long says on the terminal that it is at work, and nothing of that stays.
+    @Test func terminalShowsThatStatementIsAtWork() throws {
+        let folder = try TemporaryFolder()
+        try Tool.run(["create", folder.path("a.db")] + Tool.key).expectSuccess()
+        let sql = "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        let session = try Typist.run(["query", folder.path("a.db"), sql] + Tool.key, conversation: [("Working  2 s", "\u{3}")])
+        #expect(session.screen.contains("Working  1 s, ") && session.screen.contains(" read"), "\(session.screen)")
+        #expect(session.status == 130 && session.screen.contains("\u{1b}[Ksqlcipherkit: interrupted"), "\(session.screen)")
+    }
 }

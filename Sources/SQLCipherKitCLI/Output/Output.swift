@@ -136,6 +136,7 @@ final class Output {
     }
 
     private func empty() {
+        if !buffer.isEmpty { Invocation.current.bar?.clear() }
         var start = 0
         while start < buffer.count, failure == 0 {
             let count = buffer.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress.map { $0 + start }, $0.count - start) }
@@ -196,7 +197,10 @@ extension Output {
     static func flush() throws(Failure) { try current.flush() }
 
     /// Writes a line to standard error.
-    static func error(_ text: String) { write(text + "\n", to: Invocation.current.errors) }
+    static func error(_ text: String) {
+        Invocation.current.bar?.clear()
+        write(text + "\n", to: Invocation.current.errors)
+    }
 
     /// Writes text to a descriptor at once, unbuffered. It is for messages: text that cannot be written is lost.
     static func write(_ text: String, to descriptor: Int32) {

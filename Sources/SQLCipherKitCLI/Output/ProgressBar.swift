@@ -7,11 +7,29 @@ final class ProgressBar {
     private let descriptor = Invocation.current.errors
     private let isVisible: Bool
     private let clock = ContinuousClock()
+    private let start = ContinuousClock.now
     private var lastDrawn: ContinuousClock.Instant?
 
     init(_ label: String) {
         self.label = label
         isVisible = Terminal.isTerminal(descriptor)
+        if isVisible { Invocation.current.bar = self }
+    }
+
+    /// Shows, from the second second on, how long work of an unknown length has taken and how much it has read, unless another
+    /// bar shows more.
+    func tick() {
+        guard isVisible, start.duration(to: clock.now) >= .seconds(1) else { return }
+        guard Invocation.current.bar == nil || Invocation.current.bar === self else { return }
+        Invocation.current.bar = self
+        show(nil, "\(start.duration(to: clock.now).components.seconds) s" + (Self.bytesRead.map { ", \($0.bytes) read" } ?? ""))
+    }
+
+    /// The bytes that the process has read; nil on a system that does not tell.
+    private static var bytesRead: Int? {
+        (try? String(contentsOfFile: "/proc/self/io", encoding: .utf8)).flatMap { text in
+            text.split(separator: "\n").first { $0.hasPrefix("rchar: ") }.flatMap { Int($0.dropFirst(7)) }
+        }
     }
 
     /// Shows the progress, at most ten times a second, as drawing must not cost more than the work.
