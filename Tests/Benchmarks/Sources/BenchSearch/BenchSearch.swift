@@ -1,9 +1,10 @@
 import Foundation
 import SQLCipherKit
 
-/// This package's search, for scripts/bench search. The commands are those of BenchFTS5/main.c, and `correction PATH`, which
-/// answers the number of corrections of each line's word. `newest` and `pages` look for each line as typed text. A third argument
-/// is the index: `typed` for one that what people type is looked for in, or `porter` for the very index that BenchFTS5 makes.
+/// This package's search, for scripts/bench search. The commands are those of BenchFTS5/main.c, `correction PATH`, which answers
+/// the number of corrections of each line's word, and `languages NAME…`, which sets the languages of `typed`. `newest` and `pages`
+/// look for each line as typed text. A third argument is the index: `typed` for the one that searches typed text, or `porter`
+/// for the very index that BenchFTS5 makes.
 @main
 struct BenchSearch {
     let documents: String
@@ -12,6 +13,7 @@ struct BenchSearch {
     var db: Connection
     /// Made once for a connection, as a program does, and as BenchFTS5 prepares its statements once.
     var notes: FullTextIndex?
+    var languages: Set<FullTextSearch.Language> = [.english]
 
     static func main() throws {
         let arguments = CommandLine.arguments
@@ -46,6 +48,9 @@ struct BenchSearch {
         case "commits": try commits(file)
         case "facets": try run(file, facets)
         case "correction": try run(file, correction)
+        case "languages":
+            languages = Set(file.split(separator: " ").compactMap { name in FullTextSearch.Language.allCases.first { "\($0)" == name } })
+            say("\(languages.count)")
         default: say("-")
         }
     }
@@ -59,7 +64,9 @@ struct BenchSearch {
     private static func words(_ text: String) -> FTS5Query { .all(text.split(separator: " ").map { .phrase(String($0)) }) }
 
     private func typed(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
-        try notes.search(text, limit: 20).hits.map(\.rowID)
+        var search = FullTextSearch(text)
+        search.languages = languages
+        return try notes.search(search).hits.map(\.rowID)
     }
 
     private func newest(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
