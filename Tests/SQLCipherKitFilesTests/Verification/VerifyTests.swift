@@ -40,7 +40,7 @@ import TestSupport
         #expect(try reader.fetchAll(String.self, "PRAGMA integrity_check") != ["ok"])
     }
 
-    /// SQLite's own check walks from row to row, and does not read the distance to a page's last term, which a search reads.
+    /// The distance to a page's last term leads out of the page.
     @Test(arguments: ["full", "column", "none"], [false, true])
     func verifyFindsHostileFullTextPages(detail: String, isSecure: Bool) throws {
         do {
@@ -66,6 +66,34 @@ import TestSupport
         }
         for quick in [false, true] {
             let problems = try open().main.verify(quick: quick).problems
+            #expect(problems.contains { if case .structure(let text) = $0 { text.contains("words") } else { false } }, "\(problems)")
+        }
+    }
+
+    /// A segment's first term begins within the header of its page. SQLite's own check takes it for an empty one, and a search
+    /// refuses the page.
+    @Test(arguments: ["full", "column", "none"]) func verifyFindsFullTextPageThatOnlySearchRefuses(detail: String) throws {
+        do {
+            let db = try open()
+            try db.execute(SQL(raw: "CREATE VIRTUAL TABLE words USING fts5(a, detail=\(detail))"))
+            let index = try db.fullText("words")
+            try index.configure(.pageSize(32))
+            for number in 0..<80 { try db.execute("INSERT INTO words VALUES (\("alpha word\(number)"))") }
+            try index.optimize()
+            #expect(try db.main.verify().isIntact)
+            try db.settings.setEnabled(.defensive, to: false)
+            var block: [UInt8] = try #require(try db.fetchOne("SELECT block FROM words_data WHERE id > 10 ORDER BY id LIMIT 1"))
+            // The only term of the page, whose rows go on on the next one.
+            let leaf = Int(block[2]) << 8 + Int(block[3])
+            #expect(block.count == leaf + 1 && block[leaf] == 4)
+            block[leaf] = 2
+            try db.execute("UPDATE words_data SET block = \(block) WHERE id = (SELECT min(id) FROM words_data WHERE id > 10)")
+        }
+        let db = try open()
+        let error = #expect(throws: DatabaseError.self) { try db.fullText("words").search("alhpa") }
+        #expect(error.map { .corrupt ~= $0.code } == true)
+        for quick in [false, true] {
+            let problems = try db.main.verify(quick: quick).problems
             #expect(problems.contains { if case .structure(let text) = $0 { text.contains("words") } else { false } }, "\(problems)")
         }
     }
