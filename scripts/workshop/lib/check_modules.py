@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent.parent
 # What a module may import beside what the picture says: the system's.
 SYSTEM = {"AppKit", "Darwin", "Dispatch", "Foundation", "Glibc", "LocalAuthentication", "Musl", "Observation", "Security", "Swift",
           "Synchronization", "UIKit", "WinSDK", "os"}
-MOST_LINES = 20_500
+# Lines of code, without blank ones and comments: documentation may grow.
+MOST_LINES = 15_000
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|private|fileprivate) )?"
                     r"import (?:(?:struct|class|enum|protocol|func|var|let|typealias) )?(\w+)", re.MULTILINE)
 
@@ -136,9 +137,10 @@ def problems():
         there = {path.name for path in folder.iterdir() if path.is_dir() and path.suffix != ".docc" and any(path.iterdir())}
         for room in sorted(there ^ rooms):
             yield f"{room} is {'not in the table for' if room in there else 'no room of'} {name}"
-        lines = sum(path.read_text().count("\n") for path in files)
-        if lines > MOST_LINES:
-            yield f"{name} has {lines} lines, more than {MOST_LINES}"
+        lines = (line.strip() for path in files for line in path.read_text().splitlines())
+        count = sum(line != "" and not line.startswith("//") for line in lines)
+        if count > MOST_LINES:
+            yield f"{name} has {count} lines of code, more than {MOST_LINES}"
         if name + "Tests" not in manifest:
             yield f"{name} has no tests of its own"
 
