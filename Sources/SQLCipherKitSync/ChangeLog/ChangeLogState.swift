@@ -51,17 +51,16 @@ struct ChangeLogState: Hashable, Sendable {
         writer.append(prefixed: body)
     }
 
-    /// - Parameter until: the entries that are in the state. It has no other times.
+    /// - Parameter until: the entries that are in the state. It has no other times, but those of inserts of deleted rows.
     init(_ reader: inout ByteReader, _ until: ChangeLog.Position) throws {
         let names = try reader.names()
         var body = ByteReader(log: try reader.prefixed())
         func stamp(_ reader: inout ByteReader) throws -> ChangeStamp {
             let stamp = ChangeStamp(clock: try reader.clock(), peer: try reader.name(of: names))
-            guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp) else {
-                throw DatabaseError.malformedLog
-            }
+            guard stamp == .ancient || stamp.peer.isPeerName else { throw DatabaseError.malformedLog }
             return stamp
         }
+        func isIncluded(_ stamp: ChangeStamp) -> Bool { stamp == .ancient || until.includes(stamp) }
         let latest = until.latest
         tables = try body.list { reader in
             var table = Table(name: try reader.text(), keyColumns: try reader.names(), columns: try reader.names())
@@ -72,6 +71,10 @@ struct ChangeLogState: Hashable, Sendable {
                 let gone = try reader.signed()
                 row.gone = gone < 0 ? nil : gone
                 for _ in 0..<(try reader.count()) { row.cells[SQLName(try reader.name(of: names))] = try stamp(&reader) }
+                // A delete may be known before the insert that it names.
+                guard isIncluded(row.insert) || row.insert.clock <= gone, row.cells.values.allSatisfy(isIncluded) else {
+                    throw DatabaseError.malformedLog
+                }
                 guard key.count == table.keyColumns.count, !key.contains(.null),
                     values.isEmpty || values.count == table.columns.count + 1, values.isEmpty == (row.gone != nil),
                     gone <= latest, row.gone == nil || row.cells.isEmpty
