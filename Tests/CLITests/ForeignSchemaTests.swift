@@ -162,7 +162,7 @@ import TestSupport
         try Data(dump.output.utf8).write(to: URL(fileURLWithPath: script))
         let refused = try tool("create", copy, "--script", script)
         if refused.status == 0 {
-            // What is copied as text alone needs nothing.
+            // A definition that is copied as text alone needs nothing.
             try FileManager.default.removeItem(atPath: copy)
         } else {
             refused.expectFailure(1, "--leave-out \(missing)")

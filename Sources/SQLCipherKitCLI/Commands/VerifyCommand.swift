@@ -70,7 +70,7 @@ struct VerifyCommand: ReadingCommand {
 }
 
 extension Schema.IntegrityReport.Problem {
-    /// Whether it is one of the rows, and not of the file.
+    /// True for a problem of the rows, and not of the file.
     var isReference: Bool { if case .foreignKey = self { true } else { false } }
 
     var sentence: String {

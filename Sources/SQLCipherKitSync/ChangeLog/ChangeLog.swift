@@ -759,7 +759,7 @@ extension ChangeLog {
     private func finish(_ merge: inout ChangeLogMerge, _ new: [ChangeLogEntry], _ taken: [TakenRow], _ enforces: Bool) throws {
         var new = new
         for entry in new { try merge.add(entry) }
-        // What is logged again is not new to those that have written it.
+        // Changes that are logged again are not new to their writers.
         let seen = merge.seen
         merge.seen = nil
         var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)

@@ -716,7 +716,7 @@ private final class ChangeLogWriting: ConnectionState {
     init() {}
 }
 
-/// What a connection has noted of the choice how a restored copy goes on.
+/// The connection's note that a restored copy has chosen how it goes on.
 private final class ResolvedRestore: ConnectionState {
     var token: Int64?
 

@@ -259,7 +259,7 @@ struct ChangeExchange {
             (number, tag, size) = (number + 1, ChangeLink.tag(of: object), object.count)
         }
         var next = chain ?? ChangeChain(next: listed[own]?.first?.number ?? 0)
-        // What cannot be taken yet stays to be read, and what was stored after it too.
+        // Objects that cannot be taken yet stay to be read, and so do those after them.
         if !isBehind {
             next.lastSize = size
             next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isSnapshot)
@@ -383,6 +383,7 @@ private struct ChangeLink {
 }
 
 /// Decides what a copy stores next.
+///
 /// The store may have less than its copies: a chain may be removed or an object damaged, and a copy that joins then lacks the
 /// changes that others have read from there. No copy can know what another copy is able to read. So a copy that cannot take
 /// something asks, and each copy that has more answers with all rows, which follow nothing. Also, copies with the same entries
