@@ -16,7 +16,9 @@ struct ChangeExchange {
     private var outcome = ChangeStore.Outcome()
     /// The first error of a chain. It does not keep the others from being read.
     private var error: (any Error)?
-    fileprivate private(set) var failed: Set<[UInt8]> = []
+    private var failed: Set<[UInt8]> = []
+    /// The error of the chain of this copy.
+    fileprivate private(set) var ownError: (any Error)?
     /// True if this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
     fileprivate private(set) var isBehind = false
     /// True if something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
@@ -66,7 +68,7 @@ struct ChangeExchange {
     /// Takes what is new in all chains, each entry after those that it depends on.
     private mutating func receive() async throws {
         for attempt in 1...3 {
-            (failed, error, isLastAttempt, restarted) = ([], nil, attempt == 3, [])
+            (failed, error, ownError, isLastAttempt, restarted) = ([], nil, nil, attempt == 3, [])
             outcome.isComplete = true
             try await list()
             var isMoved = false, isMissing = false
@@ -85,7 +87,9 @@ struct ChangeExchange {
                     } catch {
                         if error is CancellationError { throw error }
                         failed.insert(chain)
-                        self.error = self.error ?? (error is Gone ? DatabaseError.damagedChanges("an object is missing") : error)
+                        let error = error is Gone ? DatabaseError.damagedChanges("an object is missing") : error
+                        self.error = self.error ?? error
+                        if chain == own { ownError = error }
                     }
                 }
             } while isMoved
@@ -400,9 +404,12 @@ private struct ChangeSending: Sendable {
     init(_ exchange: ChangeExchange, _ own: ChangeChain?) {
         (self.own, stored, store) = (own, exchange.stored, exchange.store)
         others = exchange.chains.filter { $0.key != exchange.own && exchange.listed[$0.key] != nil }
-        (isBehind, isLacking) = (exchange.isBehind, exchange.isLacking)
-        // What cannot be read of this copy's own chain has to go, unless it may be of another copy with its name.
-        isBroken = exchange.failed.contains(exchange.own)
+        isLacking = exchange.isLacking
+        // What is damaged in this copy's own chain has to go, unless it may be of another copy with its name. If this copy refuses
+        // what is there, as after a restore of an older schema, it has to wait until it can take it.
+        let error = exchange.ownError as? DatabaseError
+        isBroken = error?.reason == .replicaDamaged || error == .malformedLog
+        isBehind = exchange.isBehind || exchange.ownError != nil && !isBroken
         now = Int64(exchange.log.now().timeIntervalSince1970)
     }
 

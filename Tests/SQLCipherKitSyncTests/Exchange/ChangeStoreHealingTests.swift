@@ -138,6 +138,37 @@ import TestSupport
         for log in [a, again] { #expect(try rows(log) == ["b=\(kept)", "last=1", "n=1", "new=1"], "\(log.localPeer)") }
     }
 
+    /// It can take none of what it stored with the newer schema: until it is migrated, it stores nothing in its place.
+    @Test(arguments: [ChangeLog.RestoreChoice.takingOthers, .keepingThisState])
+    func restoredCopyWithOlderSchemaWaitsForItsMigration(_ choice: ChangeLog.RestoreChoice) async throws {
+        let a = try peer("a")
+        try set(a, "a", "1")
+        try await a.synchronize(with: store)
+        let backup = try restored(a)
+        try await a.write { db in
+            try db.execute("ALTER TABLE note ADD COLUMN stars")
+            try db.execute("INSERT INTO note VALUES ('new', '1', 5)")
+            try db.execute("UPDATE note SET title = '2' WHERE id = 'a'")
+        }
+        try await a.synchronize(with: store)
+        let objects = memory.objects
+        let again = try open(backup, "a")
+        for _ in 0..<2 {
+            await #expect { try await again.synchronize(with: store, restored: choice) } throws: {
+                ($0 as? DatabaseError)?.code == .schema
+            }
+            #expect(memory.objects == objects)
+        }
+        try await again.database.write { try $0.execute("ALTER TABLE note ADD COLUMN stars") }
+        try await again.synchronize(with: store, restored: choice)
+        let other = try peer("other")
+        try await other.database.write { try $0.execute("ALTER TABLE note ADD COLUMN stars") }
+        try await other.synchronize(with: store)
+        for log in [again, other] {
+            #expect(try rows(log) == ["a=\(choice == .takingOthers ? 2 : 1)", "new=1"], "\(log.localPeer)")
+        }
+    }
+
     /// A chain that begins again follows another one, which is read after it.
     @Test func chainThatBeginsAgainWaitsForOthers() async throws {
         let c = try peer("c"), logs = [try peer("p"), try peer("q")]
