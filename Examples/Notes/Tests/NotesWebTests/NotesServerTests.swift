@@ -208,27 +208,32 @@ import Testing
             let port = try #require(client.port)
             let other = try Connection(.file(path("a.db")), key: .passphrase("correct horse"))
             try other.execute("BEGIN IMMEDIATE")
-            try await withThrowingTaskGroup(of: (Int, String?).self) { group in
-                for _ in 0..<4 {
-                    group.addTask {
-                        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
-                            let answer = try await client.execute(
-                                .init(
-                                    "/notes", method: .post, authority: "localhost",
-                                    headers: [.contentType: "application/json", .origin: "http://localhost"],
-                                    body: ByteBuffer(string: #"{"title": "a", "body": ""}"#)))
-                            return (answer.head.status.code, answer.head.headerFields[.retryAfter])
+            // A page may take seconds on a busy machine, but not each time as long as a call that waits for the database.
+            var isHeldUp = true
+            for _ in 0..<10 where isHeldUp {
+                try await withThrowingTaskGroup(of: (Int, String?, ContinuousClock.Instant).self) { group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+                                let answer = try await client.execute(
+                                    .init(
+                                        "/notes", method: .post, authority: "localhost",
+                                        headers: [.contentType: "application/json", .origin: "http://localhost"],
+                                        body: ByteBuffer(string: #"{"title": "a", "body": ""}"#)))
+                                return (answer.head.status.code, answer.head.headerFields[.retryAfter], ContinuousClock.now)
+                            }
                         }
                     }
+                    for _ in 0..<5 { #expect(try await ask(client, .get, "/notes.css").status == 200) }
+                    let end = ContinuousClock.now
+                    let (status, again, time) = try #require(await group.next())
+                    #expect(status == 503 && again == "1")
+                    isHeldUp = end > time
+                    group.cancelAll()
                 }
-                let start = ContinuousClock.now
-                for _ in 0..<5 { #expect(try await ask(client, .get, "/notes.css").status == 200) }
-                #expect(ContinuousClock.now - start < .seconds(4))
-                let (status, again) = try #require(await group.next())
-                #expect(status == 503 && again == "1")
-                try other.execute("ROLLBACK")
-                group.cancelAll()
             }
+            #expect(!isHeldUp)
+            try other.execute("ROLLBACK")
         }
     }
 
