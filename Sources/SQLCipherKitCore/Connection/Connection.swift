@@ -99,7 +99,8 @@ public final class Connection {
     /// The handle, for calls that cannot throw.
     @inlinable var usableHandle: OpaquePointer? { isUsable ? handle : nil }
 
-    /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. It can be repeated.
+    /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. You can close a
+    /// connection more than once.
     ///
     /// A closure that is called while a whole database is rewritten or copied, such as a progress closure, cannot close it: the
     /// connection stays open, and the call that rewrites throws ``DatabaseError/Reason/misuse``.
@@ -194,8 +195,9 @@ public final class Connection {
         return false
     }
 
-    /// Ends all cursors, as for a schema change or a `VACUUM` that an open cursor prevents. The next call of each throws
-    /// ``DatabaseError/Reason/closed``; prepared statements and the connection stay usable. It does nothing on a closed connection.
+    /// Ends all cursors, for example before a schema change or a `VACUUM`, which an open cursor prevents. The next call of each
+    /// throws ``DatabaseError/Reason/closed``; prepared statements and the connection stay usable. It does nothing on a closed
+    /// connection.
     public func closeCursors() {
         var statement = isUsable ? statements : nil
         while let current = statement {
@@ -371,7 +373,7 @@ extension Connection.Settings {
 extension Connection.Settings {
     /// Limits of a connection (<https://sqlite.org/limits.html>).
     public struct Limit: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// The limit's name, as in this page.
+        /// The limit's name, the same as in Swift.
         public let description: String
         let number: Int32
         private init(_ name: String, _ number: Int32) { (description, self.number) = (name, number) }

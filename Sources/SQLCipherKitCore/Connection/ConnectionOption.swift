@@ -2,7 +2,7 @@ import CSQLCipher
 
 /// Options of a connection that SQL cannot change (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>).
 public struct ConnectionOption: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// The option's name, as in this page.
+    /// The option's name, the same as in Swift.
     public let description: String
     let number: Int32
     private init(_ name: String, _ number: Int32) { (description, self.number) = (name, number) }

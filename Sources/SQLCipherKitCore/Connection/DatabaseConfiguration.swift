@@ -49,16 +49,16 @@ public struct DatabaseConfiguration: Sendable {
         public var description: String { rawValue }
     }
 
-    /// The state that a power cut or a crash of the system leaves. A crash or a kill of the program loses no commit with any value.
-    /// <doc:WhatSurvives> compares them.
+    /// The state that a power cut or a crash of the system leaves. With every value, all commits survive if only the program
+    /// crashes or is killed. <doc:WhatSurvives> compares them.
     public enum Durability: Hashable, Sendable, CaseIterable {
         /// Every commit that has returned: each waits for the disk (`PRAGMA synchronous = EXTRA`), on Apple's platforms until the
         /// drive has emptied its cache (`PRAGMA fullfsync = ON`).
         case everyCommit
-        /// A file that is whole, without the last commits perhaps: with a write-ahead log, only a checkpoint waits for the disk
-        /// (`NORMAL`). With a rollback journal, which needs more to keep the file whole, each commit still waits (`FULL`).
+        /// An intact file, perhaps without the last commits: with a write-ahead log, only a checkpoint waits for the disk
+        /// (`NORMAL`). With a rollback journal, which needs more to keep the file intact, each commit still waits (`FULL`).
         case wholeFile
-        /// Perhaps a damaged file: nothing waits for the disk (`OFF`). For data that can be made again.
+        /// Perhaps a damaged file: nothing waits for the disk (`OFF`). For data that you can create again.
         case off
     }
 
@@ -68,12 +68,12 @@ public struct DatabaseConfiguration: Sendable {
     public var createsFolders = false
     /// True if a path may be a symbolic link; if not, `SQLITE_OPEN_NOFOLLOW` is set. Default: true.
     public var followsSymbolicLinks = true
-    /// True if SQLite guards the connection with a mutex (`SQLITE_OPEN_FULLMUTEX`). None is needed, because this package's types
-    /// ensure that only one thread uses a connection at a time, and it does not make a ``Connection`` safe to share: for several
-    /// threads there are `DatabaseQueue` and `DatabasePool`. Default: false.
+    /// True if SQLite guards the connection with a mutex (`SQLITE_OPEN_FULLMUTEX`). No mutex is needed, because this package's
+    /// types ensure that only one thread uses a connection at a time. The mutex does not make a ``Connection`` safe to share: for
+    /// several threads, use `DatabaseQueue` or `DatabasePool`. Default: false.
     public var usesMutex = false
-    /// The wait for another connection's lock before a call throws ``DatabaseError/Reason/busy``. It tries again every
-    /// millisecond at first, and every five after a tenth of a second. Default: 5 seconds.
+    /// The wait for another connection's lock before a call throws ``DatabaseError/Reason/busy``. The call tries again every
+    /// millisecond at first, and every 5 milliseconds after a tenth of a second. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
     /// True if foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
     /// open connection, see ``ConnectionOption/foreignKeys``.
@@ -86,9 +86,9 @@ public struct DatabaseConfiguration: Sendable {
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new file is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// The commits that survive a power cut, in the database and in those that are attached, on each connection of a queue or a
-    /// pool, in each journal mode. Calls that change a key or erase content wait for the disk with any choice; so does a database
-    /// that is attached in a transaction, if the choice is `nothing`. Default: ``Durability-swift.enum/everyCommit``.
+    /// The commits that survive a power cut, in the main database and in attached databases, on each connection of a queue or a
+    /// pool, in each journal mode. Calls that change a key or erase content always wait for the disk. With `off`, a database
+    /// that is attached in a transaction waits too. Default: ``Durability-swift.enum/everyCommit``.
     public var durability: Durability = .everyCommit
     /// The forms in which dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. For a database that another
     /// program has written, use that program's profile.
@@ -108,11 +108,12 @@ public struct DatabaseConfiguration: Sendable {
     package var readsPagesOnly = false
     /// Runs before the header of a new file is written, for settings that must precede it.
     package var beforeHeader: (@Sendable (Connection) throws -> Void)?
-    /// Runs once, in a transaction, for a file that this opening has created. If it throws, the file is removed and opening throws
-    /// that error, or ``DatabaseError/Reason/callback`` with it; if the process dies meanwhile, the next opening starts again.
+    /// Runs once, in a transaction, when opening creates the file. If the closure throws, the file is removed and opening throws
+    /// that error, or ``DatabaseError/Reason/callback`` with that error in ``DatabaseError/underlyingError``. If the process dies
+    /// before the closure has ended, the next opening runs it again.
     public var onCreate: (@Sendable (Connection) throws -> Void)?
     /// Runs at the end of each opening, also for each connection of a pool, whose readers cannot write. If it throws, opening
-    /// throws that error, or ``DatabaseError/Reason/callback`` with it in ``DatabaseError/underlyingError``.
+    /// throws that error, or ``DatabaseError/Reason/callback`` with that error in ``DatabaseError/underlyingError``.
     public var prepareDatabase: (@Sendable (Connection) throws -> Void)?
 
     /// The defaults.
@@ -124,11 +125,11 @@ public struct DatabaseConfiguration: Sendable {
         public var maximumReaders = 5
         /// The time that an unused reader stays open; it is closed after one to two times this duration. Default: 60 seconds.
         public var readerIdleTime: Duration = .seconds(60)
-        /// The size of the write-ahead log, in bytes, from which each commit moves as much of it into the database as readers
+        /// The size of the write-ahead log, in bytes, above which each commit moves the log into the database, as far as readers
         /// allow. Default: 4 MB, about the same as SQLite's.
         public var checkpointSize = 4 << 20
-        /// The size of the write-ahead log, in bytes, from which a commit makes new reads wait, for at most 100 ms, so that the log
-        /// can be emptied: with reads that always overlap it would grow without limit. Default: 64 MB.
+        /// The size of the write-ahead log, in bytes, above which a commit makes new reads wait, for at most 100 ms, so that the
+        /// log can be emptied. Otherwise reads that always overlap would let the log grow without limit. Default: 64 MB.
         public var maximumWALSize = 64 << 20
 
         public init() {}

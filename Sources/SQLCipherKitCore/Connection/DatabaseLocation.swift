@@ -21,8 +21,8 @@ public struct DatabaseLocation: Hashable, Sendable {
     /// A file, by its URL.
     public static func file(_ url: URL) -> DatabaseLocation { .file(Paths.path(in: url)) }
 
-    /// A file, by an SQLite URI such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>). A relative path in it is made
-    /// absolute here, too.
+    /// A file, by its SQLite URI, such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>). A relative path in the URI is
+    /// made absolute here, too.
     public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(ExactText(Paths.absoluteURI(uri)))) }
 
     /// A database in memory, which is gone when its connection closes.

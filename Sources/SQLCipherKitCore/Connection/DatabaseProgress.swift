@@ -1,12 +1,12 @@
 /// The progress of rewriting, copying, restoring or indexing a database.
 public struct DatabaseProgress: Hashable, Sendable {
-    /// Receives the progress, and cancels the operation by throwing. It cannot use the connections to the databases that are
-    /// rewritten, copied or indexed: meanwhile their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
+    /// A closure that receives the progress. To cancel the operation, it throws. It cannot use the connections to the databases
+    /// that are rewritten, copied or indexed: their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
     public typealias Handler = (DatabaseProgress) throws -> Void
 
-    /// The finished work in pages; in rows, if tables are copied or indexed; in bytes, if a replica is restored.
+    /// The finished work: in rows if tables are copied or indexed, in bytes if a replica is restored, otherwise in pages.
     public let completed: Int
-    /// All work, in the same unit. An estimate if the page size changes.
+    /// The total work, in the same unit. An estimate if the page size changes.
     public let total: Int
     /// The table that is being copied; nil for a whole database and for an index.
     public let table: String?

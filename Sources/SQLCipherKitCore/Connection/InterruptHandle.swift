@@ -17,9 +17,9 @@ public final class InterruptHandle: Sendable {
 
     init(_ pointer: OpaquePointer) { handle = Lock(Handle(pointer: pointer)) }
 
-    /// Makes all running statements throw with the code ``ResultCode/interrupted`` as soon as they notice, even where they wait for
-    /// a lock. An INSERT, UPDATE or DELETE is undone with its whole transaction. Does nothing if no statement is running, or after
-    /// the connection has closed (<https://sqlite.org/c3ref/interrupt.html>).
+    /// Interrupts all running statements: each soon throws an error with the code ``ResultCode/interrupted``, even while it waits
+    /// for a lock. An interrupted INSERT, UPDATE or DELETE rolls back its whole transaction. Does nothing if no statement is
+    /// running, or after the connection has closed (<https://sqlite.org/c3ref/interrupt.html>).
     ///
     /// An interrupt does not stop a commit or a rollback. After an interrupted write to a full-text index, roll back before you
     /// continue.

@@ -1,29 +1,29 @@
 import CSQLCipher
 
-/// Limits for the work on an untrusted file. A file determines the cost of checking it: in the columns that must be computed,
-/// in rows that share their bytes, in values that are made from others.
+/// Limits for the work on an untrusted file. The content of a file determines how much it costs to check: columns can be computed,
+/// rows can share bytes, and values can be made from other values.
 ///
 /// ```swift
 /// var limits = ResourceLimits()
 /// limits.time = .seconds(60)
 /// let report = try db.main.verify(limits: limits)
 /// ```
-/// The work also ends when its task is cancelled, with a `CancellationError`; opening and attaching throw a ``DatabaseError`` whose
-/// ``DatabaseError/underlyingError`` it is.
+/// The work also ends when its task is cancelled, with a `CancellationError`; opening and attaching throw a ``DatabaseError`` with
+/// that error as its ``DatabaseError/underlyingError``.
 public struct ResourceLimits: Hashable, Sendable {
     /// The time for the work; nil is no limit. Beyond it, the call throws ``DatabaseError/Reason/timeout``. Default: 10 s.
     public var time: Duration? = .seconds(10)
-    /// The number of bytes that it may allocate, the page cache with its 64 MB included; nil is no limit. Beyond it, the call
+    /// The number of bytes that the work may allocate, including the page cache of 64 MB; nil is no limit. Beyond it, the call
     /// throws ``DatabaseError/Reason/limitExceeded``. Default: 256 MB.
     public var memory: Int? = 256 << 20
-    /// The number of rows that it may read, or copy; nil is no limit. Beyond it, the call throws
+    /// The number of rows that the work may read or copy; nil is no limit. Beyond it, the call throws
     /// ``DatabaseError/Reason/limitExceeded``. Default: 10 million.
     public var rows: Int? = 10_000_000
 
     /// The defaults.
     public init() {}
 
-    /// No limits, for large files of a known origin: only the end of the task ends the work.
+    /// No limits, for large files of a known origin: the work ends early only if its task is cancelled.
     public static var none: ResourceLimits {
         var limits = ResourceLimits()
         (limits.time, limits.memory, limits.rows) = (nil, nil, nil)

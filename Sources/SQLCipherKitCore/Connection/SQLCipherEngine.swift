@@ -41,7 +41,7 @@ public enum SQLCipherEngine {
 
     /// Features that an engine may have been compiled with or without.
     public struct Feature: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// The feature's name, as in this page.
+        /// The feature's name, the same as in Swift.
         public let description: String
         fileprivate let option: String
         private init(_ name: String, _ option: String) { (description, self.option) = (name, option) }

@@ -10,7 +10,7 @@ public struct DatabaseError: Error, Sendable {
     ///
     /// A minor version may add reasons.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The reason's name, as in this page.
+        /// The reason's name, the same as in Swift.
         public let rawValue: String
         /// Creates a reason from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -24,8 +24,8 @@ public struct DatabaseError: Error, Sendable {
         public static let wrongKeyOrNotADatabase = Reason("wrongKeyOrNotADatabase")
         /// A key was given for a file that is a plaintext SQLite database. The file has not been changed.
         public static let notEncrypted = Reason("notEncrypted")
-        /// The pages of an encrypted file have no authentication codes, so it could have been changed without the key, and the call
-        /// does not accept that. The file has not been changed.
+        /// The pages of an encrypted file have no authentication codes, so the file could have been changed without the key. The
+        /// call does not accept such a file, and has not changed it.
         public static let missingHMAC = Reason("missingHMAC")
         /// A key of zero bytes.
         public static let emptyKey = Reason("emptyKey")
@@ -33,8 +33,8 @@ public struct DatabaseError: Error, Sendable {
         public static let invalidKey = Reason("invalidKey")
         /// The connection, or an object that belongs to it, is closed.
         public static let closed = Reason("closed")
-        /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says which key opens the file. The connection
-        /// is closed, because continuing with it could damage data.
+        /// A key change failed; ``DatabaseError/workingKey-swift.property`` says which key opens the file. The connection is
+        /// closed, because continuing with it could damage data.
         public static let rekeyFailed = Reason("rekeyFailed")
         /// The last step of a copy over a database failed, and the database could not be read to find out whether the step took
         /// effect. The database is intact: it has either the copy or its former content. Check again when the cause is gone.
@@ -78,7 +78,7 @@ public struct DatabaseError: Error, Sendable {
         public static let parameters = Reason("parameters")
         /// The result has no column with that name or index.
         public static let noSuchColumn = Reason("noSuchColumn")
-        /// NULL for a type that cannot be NULL.
+        /// NULL was read as a type that cannot be NULL.
         public static let unexpectedNull = Reason("unexpectedNull")
         /// A value that cannot be converted to the requested type without loss.
         public static let typeMismatch = Reason("typeMismatch")
@@ -100,7 +100,7 @@ public struct DatabaseError: Error, Sendable {
         public static let keyRotationUnfinished = Reason("keyRotationUnfinished")
         /// A key provider has no key, or has a key that it must not use; the message says which and why.
         public static let keyProvider = Reason("keyProvider")
-        /// There is no row with the key of the record that was to be changed or read again.
+        /// No row has the key of the record that a call should update or read again.
         public static let recordNotFound = Reason("recordNotFound")
         /// A trigger (`RAISE(IGNORE)`, <https://sqlite.org/lang_createtrigger.html#raise>) or a conflict rule of the table
         /// (`ON CONFLICT IGNORE`, <https://sqlite.org/lang_conflict.html>) left out the write of a record. Nothing was changed, but
@@ -117,10 +117,10 @@ public struct DatabaseError: Error, Sendable {
         public static let replicaFenced = Reason("replicaFenced")
         /// A replica in a store is damaged, incomplete, or sealed with another key; the message says which.
         public static let replicaDamaged = Reason("replicaDamaged")
-        /// The key of a replicated database was changed; the given key opens only earlier states, or none any more.
+        /// The key of a replicated database was changed; the given key opens only earlier states, or no state.
         public static let replicaKeyChanged = Reason("replicaKeyChanged")
-        /// A store shows an earlier state of a replica than it has shown or stored before: it was restored from a backup, or
-        /// answers with old versions. Nothing was changed on this side.
+        /// A store has an older state of a replica than it had before: the store was restored from a backup, or it answers with old
+        /// versions. Nothing was changed on this side.
         public static let replicaRolledBack = Reason("replicaRolledBack")
         /// A store has a history of a replica that branches off before the state here: two writers continued from one state.
         /// Nothing was changed on this side.
@@ -131,8 +131,8 @@ public struct DatabaseError: Error, Sendable {
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned entries that another peer lacks; the message says
         /// which, and what to do.
         public static let changesMissing = Reason("changesMissing")
-        /// Other copies, or a store, have changes of this copy of a database that it does not have itself: it was restored from an
-        /// older state. Nothing was changed; `ChangeLog.resolveRestore(_:)` chooses how it goes on.
+        /// Other copies or a store have changes that this copy of a database made and no longer has: the copy was restored from an
+        /// older state. Nothing was changed; call `ChangeLog.resolveRestore(_:)` to choose how to continue.
         public static let copyRestored = Reason("copyRestored")
     }
 
@@ -369,7 +369,7 @@ extension DatabaseError {
 }
 
 extension DatabaseError {
-    /// The key that opens a file after a change of its key met an error, found by reading the file again.
+    /// The key that opens a file after its key change failed, found by reading the file again.
     public enum WorkingKey: Hashable, Sendable {
         /// The key from before the change: nothing has changed.
         case old

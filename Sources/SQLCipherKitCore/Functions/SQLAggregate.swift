@@ -9,16 +9,16 @@
 /// }
 /// try db.register(.aggregate("product", arguments: 1, .deterministic) { Product() })
 /// ```
-/// For a group without rows, as in `SELECT product(x) FROM t WHERE 0`, a new value is made and finished at once.
+/// For a group without rows, as in `SELECT product(x) FROM t WHERE 0`, a new value returns its result at once.
 public protocol SQLAggregate {
     /// The type of the result: ``SQLValue`` if it varies, an optional if it may be NULL.
     associatedtype Result: SQLValueConvertible
 
     /// Adds a row.
     /// - Parameter arguments: the arguments of the call for this row, valid only during the call.
-    /// - Throws: any error, which fails the statement: a ``DatabaseError`` as it is, any other error as
-    ///   ``DatabaseError/underlyingError`` of a ``DatabaseError/Reason/callback``. Reading an argument throws one for a value of
-    ///   another type.
+    /// - Throws: any error, which fails the statement. A ``DatabaseError`` reaches the caller unchanged; another error is the
+    ///   ``DatabaseError/underlyingError`` of an error with the reason ``DatabaseError/Reason/callback``. Reading an argument as
+    ///   the wrong type throws.
     mutating func step(_ arguments: borrowing FunctionArguments) throws
 
     /// Returns the result for the rows added. It is also called, and its result ignored, for a group that an error has interrupted.

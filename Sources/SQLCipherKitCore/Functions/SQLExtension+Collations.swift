@@ -26,7 +26,7 @@ extension SQLExtension {
         collation("UNICODE") { a, b in a == b ? .orderedSame : a < b ? .orderedAscending : .orderedDescending }
     }
 
-    /// `UNICODE_NOCASE`: the same but case-insensitive in all scripts. SQLite's `NOCASE` folds only A to Z.
+    /// `UNICODE_NOCASE`: the same order, but case-insensitive in all scripts. SQLite's `NOCASE` folds only A to Z.
     /// ```swift
     /// try db.register(.unicodeCollationIgnoringCase)
     /// try db.execute("CREATE TABLE person(name TEXT COLLATE UNICODE_NOCASE)")
@@ -60,8 +60,8 @@ extension SQLExtension {
     /// try db.register(.grdbCollations)
     /// let notes = try db.fetchAll(Note.self, "SELECT * FROM note ORDER BY title COLLATE swiftLocalizedStandardCompare")
     /// ```
-    /// They compare by the same calls of the standard library and of Foundation, and so as GRDB does in the same program. Those
-    /// that are localized follow the process's locale and the system's version: run `REINDEX` on a file that comes from elsewhere.
+    /// They call the same functions of the standard library and of Foundation as GRDB does. The localized collations follow the
+    /// process's locale and the system's version: run `REINDEX` on a file that comes from elsewhere.
     public static var grdbCollations: SQLExtension {
         SQLExtension { connection in
             try connection.install("swiftCompare") { a, b in

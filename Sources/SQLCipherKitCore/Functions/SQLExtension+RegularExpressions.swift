@@ -6,24 +6,24 @@ extension SQLExtension {
     /// try db.register(.regularExpressions())
     /// let titles = try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("v[0-9]+")")
     /// ```
-    /// Characters are those that a reader sees. A pattern has the syntax of Swift's regular expressions
-    /// (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>), but for
-    /// what needs backtracking: references to groups, looking ahead and behind, atomic groups and possessive repetitions. Of
-    /// Unicode's properties it has the general categories, as `\p{Lu}`.
+    /// A character is a Swift `Character`. A pattern has the syntax of Swift's regular expressions
+    /// (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>), except for
+    /// features that need backtracking: backreferences, lookahead and lookbehind, atomic groups and possessive quantifiers. The
+    /// only Unicode properties are the general categories, such as `\p{Lu}`.
     ///
-    /// A match takes at most as many steps as the text has characters times the parts of the pattern, in which `{n}` counts n
-    /// times. It ends with an interrupt, with a timeout or a cancelled task, with the progress handler, and after `stepLimit`
-    /// steps. Neither side appears in an error. Since a row can still cost that many steps, the schema of an untrusted file cannot
-    /// call the function (``ConnectionOption/trustedSchema``). If either side is NULL, the result is NULL; numbers are matched as
-    /// SQLite writes them.
+    /// The maximum number of steps of a match is the number of the text's characters times the number of the pattern's parts, in
+    /// which `{n}` counts n times. An interrupt, a timeout, a cancelled task, the progress handler and `stepLimit` end a match
+    /// early. Errors show neither the text nor the pattern. Since each row can still cost `stepLimit` steps, the schema of an
+    /// untrusted file cannot call the function (``ConnectionOption/trustedSchema``). If either side is NULL, the result is NULL;
+    /// numbers are matched as SQLite writes them.
     ///
-    /// A pattern that is malformed, that has more than 10,000 bytes, more than 10,000 parts, or more than 100 groups within each
-    /// other fails the statement with ``DatabaseError/Reason/invalidArgument``, and a match of more steps with
+    /// A pattern that is malformed, that has more than 10,000 bytes, more than 10,000 parts, or more than 100 nested groups fails
+    /// the statement with ``DatabaseError/Reason/invalidArgument``. A match that needs more than `stepLimit` steps fails it with
     /// ``DatabaseError/Reason/limitExceeded``. Registering throws ``DatabaseError`` while `REGEXP` is running.
     /// - Parameters:
     ///   - matchesWhole: whether the whole text has to match, from its first character to its last. Default: false, a part of it.
     ///   - ignoresCase: whether to ignore case. Default: false.
-    ///   - stepLimit: the most steps of one match; ten million take about a second. Default: 100 million.
+    ///   - stepLimit: the maximum number of steps of one match; ten million take about a second. Default: 100 million.
     public static func regularExpressions(
         matchingWhole matchesWhole: Bool = false, ignoringCase ignoresCase: Bool = false, stepLimit: Int = 100_000_000
     ) -> SQLExtension {

@@ -36,7 +36,8 @@ extension Connection {
         if try !settings.isEnabled(.trustedSchema) { try execute("PRAGMA writable_schema = RESET") }
     }
 
-    /// Removes a function or a collation. If it had replaced one of SQLite's, SQLite's is restored. An unknown name is ignored.
+    /// Removes a function or a collation. If it had replaced a function or a collation of SQLite, SQLite's version is restored. An
+    /// unknown name is ignored.
     /// - Throws: ``DatabaseError`` while a statement that uses it is running, ``DatabaseError/Reason/invalidArgument`` for a
     ///   negative number of arguments or a name with a NUL character, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func unregister(_ name: SQLExtension.Name) throws {
@@ -114,7 +115,7 @@ extension SQLExtension {
     /// ```
     /// Arguments are converted without loss, like columns: a NULL for a `String`, or text for an `Int`, fails the statement. An
     /// error that the closure throws ends the statement and reaches its caller: a ``DatabaseError`` unchanged, any other error as
-    /// the ``DatabaseError/underlyingError`` of one with the reason ``DatabaseError/Reason/callback``. The closure may use the
+    /// the ``DatabaseError/underlyingError`` of an error with the reason ``DatabaseError/Reason/callback``. The closure may use the
     /// connection, but not the statement that calls it. It is kept until the connection closes, so it should capture the connection
     /// as `weak` or `unowned`.
     ///

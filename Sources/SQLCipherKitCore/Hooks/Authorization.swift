@@ -5,7 +5,7 @@ import CSQLCipher
 public struct AuthorizationRequest: Hashable, Sendable {
     /// The kinds of actions of statements.
     public struct Action: Hashable, Sendable, CustomStringConvertible {
-        /// The action's name, as in this page.
+        /// The action's name, the same as in Swift.
         public let description: String
         private init(_ name: String) { description = name }
 
@@ -35,13 +35,13 @@ public struct AuthorizationRequest: Hashable, Sendable {
         public static let detach = Action("detach")
         /// Creates a table, index, view, trigger or virtual table, named `first`; `code` says which.
         public static let create = Action("create")
-        /// Drops one, named `first`; `code` says which.
+        /// Drops a table, index, view, trigger or virtual table, named `first`; `code` says which.
         public static let drop = Action("drop")
         /// Alters the table `second` in the database `first`.
         public static let alter = Action("alter")
         /// Rebuilds the index `first`.
         public static let reindex = Action("reindex")
-        /// Analyses the table `first`.
+        /// Analyzes the table `first`.
         public static let analyze = Action("analyze")
         /// An action that this version of the package has no name for; see `code`.
         public static let other = Action("other")
@@ -49,7 +49,7 @@ public struct AuthorizationRequest: Hashable, Sendable {
 
     /// The action.
     public let action: Action
-    /// SQLite's number for it, such as `SQLITE_CREATE_TRIGGER` (7).
+    /// SQLite's number for the action, such as `SQLITE_CREATE_TRIGGER` (7).
     public let code: Int
     /// The first name; see ``Action``.
     public let first: String?

@@ -15,7 +15,8 @@ extension Connection {
     /// - Parameters:
     ///   - region: the region that a commit must touch. An UPDATE counts only if it gives one of the region's columns another
     ///     value. Default: every commit that writes.
-    ///   - body: receives the changes. It must not use the connection, which throws ``DatabaseError/Reason/misuse`` meanwhile.
+    ///   - body: receives the changes. It must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body`
+    ///     runs.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addChangeHook(
@@ -81,8 +82,8 @@ extension Connection {
         }
     }
 
-    /// Reports a change that SQLite does not see to change hooks and observations, as if the region's tables had been written to.
-    /// It is reported after the commit, and not at all if the transaction or the enclosing savepoint is rolled back; outside a
+    /// Tells change hooks and observations about a change that SQLite does not see, as if the region's tables had been written to.
+    /// They receive it after the commit, and not at all if the transaction or the enclosing savepoint is rolled back; outside a
     /// transaction, at once.
     ///
     /// ```swift
@@ -91,9 +92,9 @@ extension Connection {
     ///     try db.notifyChanges(in: DatabaseRegion(DatabaseTable("image")))
     /// }
     /// ```
-    /// Call it when something changes that observations read in addition to the database's rows, or after a change to tables that
-    /// is not reported.
-    /// - Parameter region: the region that has changed. A table without columns means its rows, and thus the whole table.
+    /// Call it when your reads also use data outside the database and that data changes, or after a change to tables that is not
+    /// reported.
+    /// - Parameter region: the region that has changed. A table without columns counts as the whole table.
     /// - Throws: ``DatabaseError/Reason/misuse`` on a read-only connection, as in `read(_:)`, and inside a hook;
     ///   ``DatabaseError/Reason/invalidArgument`` for a view in the region; ``DatabaseError/Reason/closed``.
     public func notifyChanges(in region: DatabaseRegion) throws {

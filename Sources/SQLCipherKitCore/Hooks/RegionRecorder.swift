@@ -1,14 +1,15 @@
 import CSQLCipher
 
 extension Connection {
-    /// Runs `body` and returns the tables and columns that its statements read. Only a change to these can change their results.
+    /// Runs `body` and returns the tables and columns that its statements read. Only changes to these tables and columns can change
+    /// the results.
     /// ```swift
     /// let (titles, region) = try db.recordingReads { db in try db.fetchAll(String.self, "SELECT title FROM note") }
     /// // region is note(title)
     /// ```
-    /// They are recorded by SQLite's authorizer while the statements are compiled (<https://sqlite.org/c3ref/set_authorizer.html>),
-    /// and so include the columns of conditions, views and a full-text table's content. Statements that were prepared earlier are
-    /// compiled again. A ``Blob`` that is opened is a read of its column.
+    /// SQLite's authorizer records them while the statements are compiled (<https://sqlite.org/c3ref/set_authorizer.html>),
+    /// including the columns of conditions, views and a full-text table's content. Statements that were prepared earlier are
+    /// compiled again. Opening a ``Blob`` counts as a read of its column.
     /// - Throws: any error that `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func recordingReads<R>(_ body: (Connection) throws -> R) throws -> (R, DatabaseRegion) {
         let (result, region, _) = try recordingReadsAndExpiry(body)

@@ -24,7 +24,7 @@ public struct SQLPermissions: Sendable {
     }
 
     /// The tables and views that may be read, in every attached database; nil for all, including SQLite's own tables with the
-    /// schema, but for `sqlite_stmt`, which shows the SQL that other code has run on the connection.
+    /// schema, except `sqlite_stmt`, which shows the SQL that other code has run on the connection.
     ///
     /// For a view, list the tables that it reads as well; for a full-text table with external content, list that table as well.
     /// List a virtual table with all columns or not at all. A table with an index on a hidden column, or on an expression, is read
@@ -35,17 +35,17 @@ public struct SQLPermissions: Sendable {
     /// these names in lower case. The ASCII case of names is ignored. `json_each` and `json_tree` are functions as well; other
     /// table-valued functions, such as `pragma_table_info`, count as tables.
     public var functions: Set<String>?
-    /// True if a column that must not be read is NULL instead of an error. Default: false.
+    /// True if a column that the query may not read is NULL; false if reading it is an error. Default: false.
     public var hidesColumns = false
 
-    /// Any query, but nothing that writes, attaches, or changes settings or transactions.
+    /// Permissions for any query, but for no statement that writes, attaches, or changes settings or transactions.
     public static let readOnly = SQLPermissions()
 
     private init() {}
 }
 
 extension Connection.Settings {
-    /// Restricts later statements, or lifts the restriction. It replaces an authorizer.
+    /// Restricts later statements, or lifts the restriction. The permissions replace an authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/misuse`` inside a hook, or
     ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLPermissions/tables`` has a virtual table with only some columns.
     public func setPermissions(_ access: SQLPermissions?) throws { try connection.setAccess(access) }
@@ -65,7 +65,7 @@ extension Connection {
     }
 
     /// Runs `body` with restricted statements, and then restores the previous authorizer.
-    /// - Throws: any error of `body`, and as ``Settings/setPermissions(_:)``.
+    /// - Throws: any error of `body`, and the errors of ``Settings/setPermissions(_:)``.
     @discardableResult
     public func withPermissions<R>(_ access: SQLPermissions, _ body: (Connection) throws -> R) throws -> R {
         let before = try usableHooks().hooks.gate

@@ -27,7 +27,7 @@ public struct JSONBDecoder: Sendable {
     }
 
     /// Decodes a value from JSONB in memory. The bytes are no longer needed after the call.
-    /// - Throws: as ``decode(_:from:)-(_,Data)``.
+    /// - Throws: the errors of ``decode(_:from:)-(_,Data)``.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from bytes: UnsafeRawBufferPointer) throws -> T {
         var context: JSONBDecodingContext
         do throws(JSONBError) { context = try self.context(bytes) } catch { throw error.decodingError }
@@ -64,7 +64,7 @@ public struct JSONBDecoder: Sendable {
     }
 
     /// Decodes a value from JSON text (RFC 8259).
-    /// - Throws: as ``decode(_:from:)-(_,Data)``.
+    /// - Throws: the errors of ``decode(_:from:)-(_,Data)``.
     public func decode<T: Decodable>(_ type: T.Type = T.self, fromText text: String) throws -> T {
         var text = text
         return try text.withUTF8 { try decode(type, fromUTF8: UnsafeRawBufferPointer($0)) }

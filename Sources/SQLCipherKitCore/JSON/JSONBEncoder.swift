@@ -6,7 +6,7 @@ import Foundation
 /// let bytes = try JSONBEncoder().encode(Meta(city: "Roma", tags: ["a"]))
 /// try db.execute("INSERT INTO note(meta) VALUES (\(bytes))")
 /// ```
-/// The document is the same that `JSONEncoder` would write as text, with three differences. Dates are ISO 8601 text unless
+/// The document is the same as the text that `JSONEncoder` would write, with three differences. Dates are ISO 8601 text unless
 /// ``options`` say otherwise. Members are in the order in which they are encoded; the members of dictionaries are sorted. A
 /// `Double` that is a whole number has a fraction, `2.0`, as SQLite writes it. Integers of every width and `Decimal`s keep every
 /// digit. A type that is ``JSONCodingCustomizable`` is written with its own options. ``JSONColumn``, `Codable` rows and records,
@@ -21,12 +21,12 @@ public struct JSONBEncoder: Sendable {
     public init(options: JSONCodingOptions = JSONCodingOptions()) { self.options = options }
 
     /// Encodes a value.
-    /// - Throws: `EncodingError` for a value that JSON cannot hold, for one nested too deeply, and for a type that encodes nothing;
-    ///   and any error of the value's own `encode(to:)`.
+    /// - Throws: `EncodingError` for a value that JSON cannot hold, for a value nested too deeply, and for a type that encodes
+    ///   nothing; and any error of the value's own `encode(to:)`.
     public func encode<T: Encodable>(_ value: T) throws -> Data { try writer(value).withBytes { Data($0) } }
 
     /// Encodes a value as JSON text without whitespace.
-    /// - Throws: as ``encode(_:)``.
+    /// - Throws: the errors of ``encode(_:)``.
     public func encodeText<T: Encodable>(_ value: T) throws -> String { try writer(value).withBytes { JSONB.text($0) } }
 
     package func writer<T: Encodable>(_ value: T) throws -> JSONBWriter {

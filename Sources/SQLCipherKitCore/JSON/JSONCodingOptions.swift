@@ -1,6 +1,6 @@
 import Foundation
 
-/// The forms of values for which JSON has no form: dates, bytes, infinities.
+/// The JSON forms of values that JSON itself lacks: dates, bytes, infinities.
 ///
 /// A type sets the options for its values with ``JSONCodingCustomizable``. The defaults are the same as in Foundation's
 /// `JSONEncoder`, except for dates, which are ISO 8601 text.
@@ -17,7 +17,7 @@ public struct JSONCodingOptions: Sendable {
         /// ISO 8601 text in UTC, rounded to milliseconds, such as `2026-11-21T08:30:00.250Z`, which SQLite's date functions
         /// understand (<https://sqlite.org/lang_datefunc.html>). Only years 0000 to 9999; others throw. A number cannot be read.
         case iso8601
-        /// By the closures.
+        /// A form of your own, which the two closures define.
         case custom(
             encode: @Sendable (Date, any Encoder) throws -> Void, decode: @Sendable (any Decoder) throws -> Date)
     }
@@ -44,9 +44,9 @@ public struct JSONCodingOptions: Sendable {
     public var data: Bytes = .base64
     /// The treatment of infinities and NaN. Default: ``NonConformingFloats/throw``.
     public var nonConformingFloats: NonConformingFloats = .throw
-    /// The number of nested containers; at most 1,000, which is SQLite's own limit. Default: 512, the limit of
-    /// `JSONDecoder`. Each level uses some hundred bytes to a few kilobytes of the thread's stack, depending on the types; if the
-    /// stack is full, the coder throws too. The options of the coder or of the column's type set the limit for the whole document.
+    /// The maximum number of nested containers, up to 1,000, which is SQLite's own limit. Default: 512, the limit of `JSONDecoder`.
+    /// Each level uses a few hundred bytes to a few kilobytes of the thread's stack, depending on the types; if the stack is full,
+    /// the coder throws too. The options of the coder or of the column's type set the limit for the whole document.
     public var maximumDepth = 512
     /// The coder's `userInfo`, for the types being coded. A type's own entries are added to the coder's, and take precedence.
     /// Default: empty.

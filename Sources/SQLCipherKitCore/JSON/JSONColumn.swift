@@ -10,15 +10,15 @@ import Foundation
 /// ```
 /// It is written in its ``format`` and read in any form: a BLOB is JSONB (<https://sqlite.org/jsonb.html>) or, if another program
 /// stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is not a document: read a `JSONColumn<Meta>?` if the
-/// column may be NULL. A type that conforms to ``JSONCodingCustomizable`` defines how dates and similar values are coded; the
-/// dates of others are as the profile's ``ValueProfile/jsonDates`` says.
+/// column may be NULL. A type that conforms to ``JSONCodingCustomizable`` defines how dates and similar values are coded; for other
+/// types, the profile's ``ValueProfile/jsonDates`` defines the form of dates.
 ///
 /// A record can have such a property. A plain `Codable` property is also JSON, in the form of ``JSONCodingOptions/columnFormat``.
 /// ```swift
 /// struct Note: SQLRecord { var id: Int64?; var meta: JSONColumn<Meta>; var tags: [String] }
 /// ```
-/// The `==` of a query compares whole documents as minified JSON text, in whatever format they are stored; your own SQL compares
-/// their bytes. To compare values inside them, see ``SQLExpression/json(_:as:)``.
+/// In a query, `==` compares whole documents as minified JSON text, in whatever format they are stored; your own SQL compares their
+/// bytes. To compare values inside documents, see ``SQLExpression/json(_:as:)``.
 public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     /// The value.
     public var value: Value
@@ -64,7 +64,7 @@ extension JSONColumn: SQLValueConvertible {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
     public var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
-    /// The document in its ``format``, with its dates as ``ValueProfile/jsonDates`` of the profile, unless the type is
+    /// The document in its ``format``, with dates in the form of the profile's ``ValueProfile/jsonDates``, unless the type is
     /// ``JSONCodingCustomizable``.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, such as NaN, or that the type's own
     ///   `encode(to:)` refuses.

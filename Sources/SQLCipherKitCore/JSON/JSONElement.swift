@@ -64,13 +64,13 @@ public struct JSONElement: SQLRowConvertible, Hashable, Sendable {
     public var fullKey: JSONPath { get throws { try JSONPath(parsing: fullKeyText) } }
 
     /// The path of the element's container.
-    /// - Throws: as ``fullKey``.
+    /// - Throws: the errors of ``fullKey``.
     public var path: JSONPath { get throws { try JSONPath(parsing: pathText) } }
 }
 
 extension JSONExpression {
     /// Returns the members of an object or the elements of an array, one level deep (<https://sqlite.org/json1.html#jeach>). A
-    /// value of any other type is its own only element.
+    /// value of any other type is returned as the only element.
     /// ```swift
     /// let document = JSONExpression("(SELECT meta FROM note WHERE id = \(7))")
     /// let tags = try document.elements(at: "tags", in: db)
@@ -89,7 +89,7 @@ extension JSONExpression {
 
     /// Like ``elements(at:in:)``, but returns the element at a path and everything below it, each container before its contents
     /// (<https://sqlite.org/json1.html#jtree>).
-    /// - Throws: as ``elements(at:in:)``.
+    /// - Throws: the errors of ``elements(at:in:)``.
     public func descendants(at path: any JSONPathComponent..., in db: Connection) throws -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")
     }

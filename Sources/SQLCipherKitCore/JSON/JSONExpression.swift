@@ -35,7 +35,7 @@ public struct JSONExpression: Sendable {
     /// Creates a document that is bound as JSON text, or as JSON5.
     public init(text: String) { sql = "\(text)" }
 
-    /// Returns the same document, with values coded as in this type; a date, for instance, gets the form that the type uses.
+    /// Returns the same document. Changes of it code their values, such as dates, with the options of this type.
     /// ```swift
     /// let meta = JSONExpression(column: "meta").withCodingOptions(of: Meta.self)
     /// try db.execute("UPDATE note SET meta = \(meta.changed(by: .set("seen", to: Date()), as: .jsonb))")
@@ -133,8 +133,9 @@ extension SQL.StringInterpolation {
 ///
 /// A value is any `Codable` value, and is bound as JSON: `true` as true and not as 1, an array as an array. It is coded with the
 /// options of its own type if that is ``JSONCodingCustomizable``, or else with the options of the document's type: set these with
-/// ``JSONExpression/withCodingOptions(of:)``. For JSON's null write ``JSONValue/null``. A value that SQL computes is a
-/// ``JSONExpression``, by ``JSONExpression/quote(_:)`` if it is no document: then its text is a string.
+/// ``JSONExpression/withCodingOptions(of:)``. For JSON's null write ``JSONValue/null``. For a value that SQL computes, pass a
+/// ``JSONExpression``. If the value is not a document, make the expression with ``JSONExpression/quote(_:)``, so that text becomes
+/// a JSON string.
 public struct JSONChange: Sendable {
     /// Changes a document into one of a form.
     fileprivate let apply: @Sendable (JSONExpression, JSONFormat) -> JSONExpression
@@ -144,7 +145,7 @@ public struct JSONChange: Sendable {
         JSONChange { $0.call("set", path, $0.bound(value), $1) }
     }
 
-    /// `json_set` with another document, or a value that SQL computes.
+    /// `json_set` with an expression: replaces the value at a path by another document or by a value that SQL computes.
     public static func set(_ path: some JSONPathComponent, to value: JSONExpression) -> JSONChange {
         JSONChange { $0.call("set", path, value.asJSONB.sql, $1) }
     }
@@ -181,7 +182,7 @@ public struct JSONChange: Sendable {
         JSONChange { $0.changed("\(raw: $1.prefix)_patch(\($0.checked), \($0.bound(patch)))") }
     }
 
-    /// `json_patch` with another document.
+    /// `json_patch` with an expression: applies a merge patch that SQL computes.
     public static func patch(_ patch: JSONExpression) -> JSONChange {
         JSONChange { $0.changed("\(raw: $1.prefix)_patch(\($0.checked), \(patch))") }
     }
@@ -191,7 +192,7 @@ extension JSONExpression {
     /// The changed document as another expression. To change stored documents and keep the form of each, see
     /// ``Schema/updateJSON(_:in:where:_:)``.
     /// - Parameters:
-    ///   - changes: made one after the other.
+    ///   - changes: the changes, made one after the other.
     ///   - format: the form of the result, whatever the form of the document. Default: text.
     public func changed(by changes: JSONChange..., as format: JSONFormat = .text) -> JSONExpression { changed(by: changes, format) }
 

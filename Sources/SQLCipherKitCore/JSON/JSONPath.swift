@@ -31,7 +31,8 @@ public struct JSONPath: Hashable, Sendable {
     /// The steps from the whole document to the place.
     public var components: [Component]
 
-    /// Creates a path from keys (`String`), indexes (`Int`), ``Component``s and other paths. Without any, it is the whole document.
+    /// Creates a path from keys (`String`), indexes (`Int`), ``Component``s and other paths. Without components, the path is the
+    /// whole document.
     public init(_ components: any JSONPathComponent...) { self.init(list: components) }
 
     /// Creates a path from its components.

@@ -147,7 +147,7 @@ extension JSONValue: SQLValueConvertible {
     public static var _isJSONDocument: Bool { true }
 
     /// The document as JSONB.
-    /// - Throws: as ``jsonb()``.
+    /// - Throws: the errors of ``jsonb()``.
     public var sqlValue: SQLValue { get throws { .blob(try jsonb()) } }
 
     public init?(sqlValue: SQLValue) {

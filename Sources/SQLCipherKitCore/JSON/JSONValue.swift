@@ -9,7 +9,7 @@ import Foundation
 /// ```
 /// Numbers keep their value: a number that `Int64` or `Double` would change is a ``decimal(_:)``.
 ///
-/// Bound as JSONB (<https://sqlite.org/jsonb.html>); read from JSONB or JSON text.
+/// A statement binds the value as JSONB (<https://sqlite.org/jsonb.html>); reading accepts JSONB and JSON text.
 public enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -316,7 +316,7 @@ extension Decimal {
 
 /// A value is coded as its own JSON by any coder. ``JSONBEncoder`` and ``JSONBDecoder`` have a faster way.
 extension JSONValue: Codable {
-    /// Encodes the value as JSON of its own: an object with a container of keys, an array with one of elements.
+    /// Encodes the value as JSON, not as a Swift enumeration: an object in a keyed container, an array in an unkeyed container.
     /// - Throws: the error of the encoder, such as Foundation's for a NaN.
     public func encode(to encoder: any Encoder) throws {
         switch self {
@@ -341,7 +341,7 @@ extension JSONValue: Codable {
 
     /// Decodes a document of any shape. A number is an integer if it fits into `Int64`, otherwise a `Double` if that is exact,
     /// otherwise a `Decimal`.
-    /// - Throws: the error of the decoder, if it has none of JSON's types.
+    /// - Throws: the decoder's error for a value that has none of JSON's types.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: JSONBKey.self) {
             var object = JSONObject()

@@ -23,7 +23,8 @@ extension Schema {
         try update(JSONExpression(column: column), column, table, condition, changes)
     }
 
-    /// Changes parts of stored documents of a type. Values are coded with the type's options, so dates keep the form that it reads.
+    /// Changes parts of stored documents of a type. Values are coded with the type's options, so dates keep the form that the type
+    /// reads.
     /// ```swift
     /// try db.main.updateJSON("meta", in: "note", of: Meta.self, where: "id = \(7)", .set("seen", to: Date()))
     /// ```

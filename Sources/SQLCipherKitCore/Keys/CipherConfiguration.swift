@@ -142,7 +142,7 @@ extension CipherConfiguration {
         if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
     }
 
-    /// A way in which cipher settings are weaker than recommended today. They are accepted, since existing files use them.
+    /// A way in which cipher settings are weaker than recommended today. Weak settings are accepted, since existing files use them.
     ///
     /// New cases may be added in a minor version: switch over it with a `default`.
     public enum Weakness: Hashable, Sendable, CustomStringConvertible {

@@ -96,7 +96,7 @@ extension DatabaseKey {
     /// used without normalization.
     ///
     /// A new file or a new key cannot have a passphrase with a NUL character: creating it throws
-    /// ``DatabaseError/Reason/invalidKey``. An existing file that has one opens with it; see <doc:Keys>.
+    /// ``DatabaseError/Reason/invalidKey``. An existing file with such a passphrase still opens; see <doc:Keys>.
     ///
     /// A `String` stays in memory until Swift reuses it; where that matters, pass bytes and wipe them afterwards.
     /// - Parameters:

@@ -4,7 +4,7 @@
     extension DatabaseLocation {
         /// Sets the protection class of a database's files, by which the system protects them while the device is locked
         /// (<https://developer.apple.com/documentation/uikit/encrypting-your-app-s-files>): the file, its log, its journal and the
-        /// log's shared memory, as far as they exist, and the folder, from which new files inherit theirs.
+        /// log's shared memory, if they exist, and the folder, from which new files inherit the class.
         ///
         /// If the folder is not set, a log that is created later, such as the next time the database is opened, gets the
         /// application's class. Give a database its own folder, and set the class before you open it. With `complete`, a process

@@ -14,20 +14,19 @@ extension Schema {
     /// intermediate state. If the process dies, the file opens with either the old or the new key. At the end, the file is opened a
     /// second time with the new key as a check. Other connections to the file must be opened again.
     ///
-    /// `SQLCipherKit` also changes the key by a new file, which never writes to the old file.
+    /// The module `SQLCipherKit` can also change the key by writing a new file, which leaves the old file untouched.
     ///
     /// - Parameters:
     ///   - key: the new key. If it has no cipher settings, the database keeps its own; different settings need a new file.
     ///   - progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
     ///     the change is undone, this call throws the same error, and the connection continues with the old key.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, while a cursor is open, for a read-only database, and for
-    ///   one with key slots, which would then hold another key; ``DatabaseError/Reason/notEncrypted`` for a plaintext database;
-    ///   ``DatabaseError/Reason/busy`` when another connection has the database open or locked for longer than the busy timeout;
-    ///   ``DatabaseError/Reason/schemaName`` if it is no longer attached; or any error that `progress` throws. In all these cases
-    ///   nothing has changed.
-    ///   ``DatabaseError/Reason/rekeyFailed`` if the change itself failed: the connection is then closed, and
-    ///   ``DatabaseError/workingKey-swift.property`` tells which key opens the file; it is the new key if the error occurred after
-    ///   the change was complete.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, while a cursor is open, for a read-only database, and for a
+    ///   database with key slots, whose slots would then hold another key; ``DatabaseError/Reason/notEncrypted`` for a plaintext
+    ///   database; ``DatabaseError/Reason/busy`` when another connection has the database open or locked for longer than the busy
+    ///   timeout; ``DatabaseError/Reason/schemaName`` if it is no longer attached; or any error that `progress` throws. In all
+    ///   these cases nothing has changed. ``DatabaseError/Reason/rekeyFailed`` if the change itself failed: the connection is then
+    ///   closed, and ``DatabaseError/workingKey-swift.property`` tells which key opens the file; it is the new key if the error
+    ///   occurred after the change was complete.
     public func changeKey(to key: DatabaseKey, progress: DatabaseProgress.Handler? = nil) throws {
         try replaceKey(by: resolvedForKeyChange(key), progress)
     }

@@ -20,8 +20,8 @@ public protocol KeyProvider: Sendable {
 public enum KeyEncoding: Hashable, Sendable {
     /// A passphrase. One line break at its end (LF or CR LF) is ignored, as text files end with one.
     case passphrase
-    /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end, alone, as `x'…'`, which is SQLCipher's form, or
-    /// after `0x`. One line break at its end is ignored.
+    /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end. The digits stand alone, in SQLCipher's form
+    /// `x'…'`, or after `0x`. One line break at its end is ignored.
     case hexadecimal
     /// A raw key in binary: 32 bytes, or 48 including the salt at the end. A line break at its end is not ignored.
     case raw

@@ -12,8 +12,8 @@ extension Connection {
     /// - Parameters:
     ///   - location: the database to attach.
     ///   - name: its name in SQL, any text. Where SQL needs quotes, write `\(identifier: name)`.
-    ///   - key: how it is encrypted; nil if it is not. To use the same key, salt and settings as another database, pass its
-    ///     ``Schema/key``. There is no default, as any default would be wrong for some databases.
+    ///   - key: how the database is encrypted; nil for no encryption. To use the same key, salt and settings as another database,
+    ///     pass its ``Schema/key``. There is no default, because any default would be wrong for some databases.
     ///   - safeguards: safeguards for an untrusted file. They apply to the whole connection from now on, even after the database is
     ///     detached. Default: nil, for the safeguards that the connection was opened with.
     /// - Returns: a handle to the database.
@@ -161,8 +161,8 @@ extension Connection.Settings {
     ///
     /// Such a commit needs a rollback journal for each file, in the mode `delete`, `truncate` or `persist`, flushed to disk, and a
     /// main database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
-    /// between has committed some of them. To move rows from one file to another without such a risk, use `moveRows(of:to:where:)`
-    /// of ``Schema``.
+    /// between has committed only some of the files. To move rows from one file to another without such a risk, use
+    /// `moveRows(of:to:where:)` of ``Schema``.
     /// - Throws: ``DatabaseError/Reason/closed``, or SQLite's error if the settings cannot be read.
     public var isAtomicAcrossFiles: Bool {
         get throws {

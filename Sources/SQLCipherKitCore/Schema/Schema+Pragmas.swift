@@ -29,13 +29,13 @@ extension Schema {
     /// - Returns: the value in effect, which is read again if setting it returned no row; nil if the pragma has no value.
     /// - Throws: the same errors as ``pragma(_:as:)``, ``DatabaseError/Reason/refusedSQL`` for a cipher setting, which must be
     ///   given when a database is opened, or an error from SQLite. ``DatabaseError/Reason/typeMismatch`` if the pragma's value is
-    ///   not read as the type of `value`: nothing is set then.
+    ///   not read as the type of `value`: then nothing is set.
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(_ name: String, to value: T) throws -> T? {
         try setPragma(name, to: value, as: T.self)
     }
 
-    /// Sets a pragma that is read as a different type, such as `journal_mode` or `secure_delete`.
+    /// Sets a pragma whose value is read as a different type, such as `journal_mode` or `secure_delete`.
     /// - Throws: the same errors as ``setPragma(_:to:)``.
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(

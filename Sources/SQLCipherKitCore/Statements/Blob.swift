@@ -11,9 +11,9 @@ import Foundation
 ///     blob.close()
 /// }
 /// ```
-/// It has a position, where ``read(upTo:)`` and ``write(_:)`` continue, and which ``seek(to:)`` sets. Its size cannot change: to
-/// write a new blob, store a ``ZeroBlob`` first. An open blob keeps a transaction open until it is closed with ``close()`` or
-/// released; a blob that is open for writing makes `COMMIT` fail. Outside a transaction of your own, closing commits. The
+/// ``read(upTo:)`` and ``write(_:)`` continue at the blob's position, which ``seek(to:)`` sets. The size of a blob cannot change:
+/// to write a new blob, store a ``ZeroBlob`` first. An open blob keeps a transaction open until it is closed with ``close()`` or
+/// released; a blob that is open for writing makes `COMMIT` fail. Outside a transaction of your own, closing the blob commits. The
 /// connection's page cache limits the memory that a transaction takes (``Schema/setCacheSize(_:)``).
 ///
 /// After anything else changes the row, each call throws ``ResultCode/abort`` until ``reopen(rowID:)``. After the connection was
@@ -242,8 +242,8 @@ extension Schema {
     /// Opens the value of a column in a row, to read and write it incrementally.
     /// - Parameters:
     ///   - table: a table with row ids and without generated columns.
-    ///   - column: a stored column. For writing, it must have no index and no foreign key, nor may a full-text index or a table of
-    ///     vectors have it: SQLite runs no trigger for the writes of a blob. A change log notes them nevertheless.
+    ///   - column: a stored column. For writing, the column must not be in an index, a foreign key, a full-text index or a table of
+    ///     vectors, because SQLite runs no triggers when a blob is written. A change log records these writes nevertheless.
     ///   - rowID: the row's id.
     ///   - forWriting: whether the value may be written. Default: false.
     /// - Throws: SQLite's error if there is no such table, column or row, or its value is neither a blob nor text.

@@ -5,7 +5,7 @@ extension Connection {
     /// - Throws: ``DatabaseError`` with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several.
     public func prepare(_ sql: SQL) throws -> Statement { try prepare(sql, isPersistent: false) }
 
-    /// Prepares a statement, and says how long it will be kept.
+    /// Prepares a statement, and tells SQLite how long you will keep it.
     /// - Parameters:
     ///   - sql: the statement.
     ///   - isPersistent: whether the statement is kept for long. It then does not take its memory from the pool that SQLite

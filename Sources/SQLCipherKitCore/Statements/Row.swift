@@ -11,8 +11,8 @@ import CSQLCipher
 ///     print(id, title ?? "untitled")
 /// }
 /// ```
-/// Reading by index costs the same as SQLite's own call. A name written as a literal adds a comparison of addresses, a name in a
-/// variable a comparison of strings.
+/// Reading by index costs the same as SQLite's own call. A name that you write as a literal adds a comparison of addresses, and a
+/// name in a variable adds a comparison of strings.
 @frozen
 public struct Row: ~Copyable {
     @usableFromInline package let handle: OpaquePointer
@@ -119,8 +119,8 @@ public struct Row: ~Copyable {
 /// A type that is read from a row. Every call that fetches or observes rows takes it: `fetchAll`, `fetchOne` and `cursor`, with SQL
 /// or with a query.
 ///
-/// A record (``SQLRecord``, `@Record`) is one without writing anything, and a plain `Decodable` type needs no conformance. Write
-/// ``init(row:)`` for the fastest reading, or for a type that is not made of its columns:
+/// A record (``SQLRecord``, `@Record`) conforms without any code of yours, and a plain `Decodable` type needs no conformance. Write
+/// ``init(row:)`` for the fastest reading, or for a type whose properties are not columns:
 /// ```swift
 /// struct Note: SQLRowConvertible {
 ///     var id: Int
@@ -175,7 +175,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
         profile = .of(row.handle)
     }
 
-    /// The values by their columns' names. Of several columns of one name, the first counts.
+    /// The values by their columns' names. If several columns have the same name, the first counts.
     public var dictionary: [String: SQLValue] { Dictionary(zip(columnNames, values), uniquingKeysWith: { first, _ in first }) }
 
     /// Returns whether column names and values are the same. Names and texts are compared byte for byte.
@@ -207,7 +207,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
         }
     }
 
-    /// The value of a column by its name, converted; of several columns of that name, the first.
+    /// The value of a column by its name, converted. If several columns have that name, the first counts.
     /// - Throws: the same errors as for an index.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws {

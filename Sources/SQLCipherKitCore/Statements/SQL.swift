@@ -1,12 +1,12 @@
 /// SQL text together with the values bound to it.
 ///
-/// Written as a literal. Interpolated values are bound, never inserted into the text:
+/// Write it as a literal. Interpolated values are bound, never inserted into the text:
 /// ```swift
 /// try db.execute("UPDATE note SET title = \(title) WHERE id IN \(ids)")
 /// // UPDATE note SET title = ? WHERE id IN (?,?,?)
 /// ```
-/// An optional binds its value, or NULL for `nil`. An array or a set binds each of its values, and its parentheses can be left out:
-/// `IN \(ids)` and `IN (\(ids))` are the same.
+/// An optional binds its value, or NULL for `nil`. An array or a set binds each of its values, and adds the parentheses of a list
+/// if you leave them out: `IN \(ids)` and `IN (\(ids))` are the same.
 ///
 /// `\(sql)` inserts another `SQL` with its values:
 /// ```swift
@@ -210,7 +210,7 @@ extension String.UTF8View {
 }
 
 extension Sequence<SQL> {
-    /// Returns the parts with their values as one, with SQL between every two of them.
+    /// Joins the parts and their values, with the separator between every two parts.
     /// ```swift
     /// let conditions: [SQL] = ["stars > \(3)", "title = \(title)"]
     /// try db.execute("DELETE FROM note WHERE \(conditions.joined(separator: " AND "))")

@@ -12,8 +12,8 @@ public enum TransactionKind: String, Sendable, CaseIterable {
 
 /// The end of a transaction without an error, and the value that it returns.
 ///
-/// Every call that runs a closure in a transaction or a savepoint takes a closure that returns one: `transaction` and `savepoint`
-/// of a ``Connection``, `write` of a queue or pool, and whatever is built on them.
+/// In every call that runs a closure in a transaction or a savepoint, the closure can return a `TransactionEnd`: `transaction` and
+/// `savepoint` of a ``Connection``, `write` of a queue or pool, and all calls that use these.
 public enum TransactionEnd<Value> {
     /// The changes are kept.
     case commit(Value)
@@ -64,7 +64,7 @@ extension Connection {
 
     /// Commits the open transaction. If this throws, the transaction is still open unless SQLite has rolled it back: check
     /// ``isInTransaction``.
-    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one;
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of a transaction;
     ///   ``DatabaseError/Reason/busy``; or the error of a commit hook that vetoed the commit.
     public func commit() throws {
         _ = try liveForUse()
@@ -73,7 +73,7 @@ extension Connection {
     }
 
     /// Rolls the open transaction back.
-    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of a transaction.
     public func rollback() throws {
         _ = try liveForUse()
         guard isInTransaction else { throw DatabaseError.misuse("there is no transaction to roll back") }
@@ -99,7 +99,7 @@ extension Connection {
     /// To roll back without an error, return ``TransactionEnd/rollback(_:)``.
     /// - Parameters:
     ///   - kind: how it begins. Default: nil, immediate, so that a later write in it does not find the database busy; inside
-    ///     another transaction, as that one.
+    ///     another transaction, the kind of that transaction.
     ///   - body: the work to do.
     /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
     ///   ``DatabaseError/Reason/misuse`` for a kind that the surrounding transaction does not have: `immediate` inside a
@@ -135,8 +135,8 @@ extension Connection {
         }
     }
 
-    /// Runs `body`, which returns nothing, in a transaction. With this form the compiler needs no help where a closure of several
-    /// statements is itself the only expression of another closure.
+    /// Runs `body`, which returns nothing, in a transaction. This form spares you a type annotation where a closure of several
+    /// statements is the only expression of another closure.
     /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
     @_documentation(visibility: private)
     public func transaction(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> Void) throws {

@@ -132,7 +132,7 @@ package struct DocumentWithDates: SQLValueConvertible, _HidesValues {
     package init?(sqlValue: SQLValue) { nil }
 
     /// The value for a column of a connection that is not known; nil for NULL.
-    /// - Throws: as ``ColumnEncoder/encode(_:_:_:hasDates:)``.
+    /// - Throws: the errors of ``ColumnEncoder/encode(_:_:_:hasDates:)``.
     package static func encode<T: Encodable>(_ value: T) throws -> (any SQLValueConvertible)? {
         var hasDates = false
         // Every date can be written in this form.

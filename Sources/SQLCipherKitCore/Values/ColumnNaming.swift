@@ -2,10 +2,11 @@
 public struct ColumnNaming: Sendable {
     private let convert: (@Sendable (String) -> String)?
 
-    /// As they are.
+    /// The coding keys, unchanged.
     public static let codingKeys = ColumnNaming(convert: nil)
 
-    /// In small letters, with an underscore between words: `artistID` and `httpURLPath` become `artist_id` and `http_url_path`.
+    /// The coding keys in lowercase, with an underscore between words: `artistID` and `httpURLPath` become `artist_id` and
+    /// `http_url_path`.
     public static let snakeCase = ColumnNaming { key in
         let letters = Array(key)
         return letters.indices.reduce(into: "") { name, index in
@@ -16,7 +17,7 @@ public struct ColumnNaming: Sendable {
         }
     }
 
-    /// By a closure that returns the same name each time.
+    /// The result of a closure, which must return the same name each time.
     public static func custom(_ convert: @escaping @Sendable (String) -> String) -> ColumnNaming { ColumnNaming(convert: convert) }
 
     /// Returns the column of a coding key. The macro `@Record` calls it, and so can your own code:

@@ -1,10 +1,10 @@
 import CSQLCipher
 
-/// A `Codable` type that says more of its columns: their names, and forms of their own for dates, UUIDs and decimals. Each
-/// ``SQLRecord`` is one.
+/// A `Codable` type that customizes its columns: their names, and the forms in which they store dates, UUIDs and decimals. Every
+/// ``SQLRecord`` conforms.
 public protocol ColumnCodingCustomizable {
-    /// The forms in which individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
-    /// ``DatabaseConfiguration/valueProfile``. It applies whenever the type is read and written, and in a record's queries; values
+    /// The forms in which individual columns, by name, store dates, UUIDs and decimals, if these differ from the connection's
+    /// ``DatabaseConfiguration/valueProfile``. They apply whenever the type is read or written, and in a record's queries; values
     /// in your own SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default:
     /// empty.
     /// ```swift

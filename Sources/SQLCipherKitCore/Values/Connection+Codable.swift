@@ -14,8 +14,8 @@ extension Connection {
     ///   - conflict: the behavior if a constraint is violated. Default: the statement fails.
     ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique``; ``DatabaseError/Reason/schemaName`` if `schema` is no
-    ///   longer attached; ``DatabaseError/Reason/misuse`` for a type that encodes other keys each time, and inside a hook; or any
-    ///   error that the record's own encoding throws.
+    ///   longer attached; ``DatabaseError/Reason/misuse`` for a type that encodes different keys each time, and inside a hook; or
+    ///   any error that the record's own encoding throws.
     public func insert<T: Encodable>(
         _ record: T, into table: String, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {

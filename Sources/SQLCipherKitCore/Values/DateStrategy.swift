@@ -21,8 +21,8 @@ public enum DateStrategy: Sendable {
     /// A form of your own.
     case custom(any CustomDateStrategy.Type)
 
-    /// TEXT in UTC with milliseconds, such as `2026-11-21 08:30:00.250`: the form of SQLite's own date functions, with which it
-    /// compares. Times are rounded to milliseconds.
+    /// TEXT in UTC with milliseconds, such as `2026-11-21 08:30:00.250`: the form of SQLite's own date functions, so that SQL
+    /// compares it correctly with their results. Times are rounded to milliseconds.
     public static let timestamp = DateStrategy.text(.timestamp)
 
     /// TEXT in ISO 8601, UTC, with milliseconds, such as `2026-11-21T08:30:00.250Z`: sorts by time, but does not compare with
@@ -100,7 +100,7 @@ extension DateStrategy: Hashable {
     }
 }
 
-/// A form of your own in which dates are stored: see ``DateStrategy/custom(_:)``.
+/// Your own form for stored dates: see ``DateStrategy/custom(_:)``.
 /// ```swift
 /// enum DaysSince1970: CustomDateStrategy {
 ///     static func stored(_ date: Date) throws -> SQLValue {

@@ -1,5 +1,6 @@
-/// A type whose values no description shows: neither `print` nor `dump`, `String(reflecting:)`, a debugger's summary or an error
-/// that quotes it. What a program binds or reads may be secret, and descriptions end up in logs. To see a value, read it.
+/// A type whose values no description shows: not `print`, `dump` or `String(reflecting:)`, not a debugger's summary, and not an
+/// error that quotes it. Values that a program binds or reads may be secret, and descriptions end up in logs. To see a value, read
+/// it.
 ///
 /// Public only because public types conform to it.
 public protocol _HidesValues: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}

@@ -43,7 +43,7 @@ extension Row {
         /// (``ColumnCodingCustomizable/columnProfiles``), or the connection's.
         public var profile: ValueProfile { .resolved(own?.pointee, .of(handle)) }
 
-        /// The value's storage class, before any conversion. `null` outside the row.
+        /// The value's storage class, before any conversion. `null` if the statement has left the row.
         public var storageClass: StorageClass {
             switch sqlite3_column_type(handle, index) {
             case SQLITE_INTEGER: .integer
@@ -61,7 +61,7 @@ extension Row {
         }
 
         /// Returns whether the value is NULL.
-        /// - Throws: ``DatabaseError/Reason/noSuchColumn`` outside the row.
+        /// - Throws: ``DatabaseError/Reason/noSuchColumn`` if the statement has left the row.
         @inlinable
         @inline(__always)
         public func isNull() throws -> Bool {

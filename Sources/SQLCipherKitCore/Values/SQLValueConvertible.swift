@@ -14,8 +14,8 @@ import CSQLCipher
 ///     }
 /// }
 /// ```
-/// Nothing else is asked for. No conversion silently loses information: reading 3.5 as an `Int`, 300 as a `UInt8` or an integer as
-/// a `String` throws, while reading 3.0 as an `Int` gives 3.
+/// Nothing else is required. No conversion silently loses information: reading 3.5 as an `Int`, 300 as a `UInt8` or an integer as a
+/// `String` throws, while reading 3.0 as an `Int` gives 3.
 public protocol SQLValueConvertible: Sendable {
     /// The value as it is stored.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if SQLite cannot hold it, such as a `UInt64` over `Int64.max`.
@@ -38,7 +38,7 @@ public protocol SQLValueConvertible: Sendable {
 
     /// Reads a column. The default goes through ``SQLValue``.
     /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
-    ///   ``DatabaseError/Reason/noSuchColumn`` outside the row.
+    ///   ``DatabaseError/Reason/noSuchColumn`` if the statement has left the row.
     static func _readSQL(from column: borrowing Row._Column) throws -> Self
 
     /// Binds the value to a parameter. The default binds ``sqlValue(in:)``.
@@ -52,7 +52,7 @@ public protocol SQLValueConvertible: Sendable {
     /// Binds the value and returns true; false leaves it to `_bindSQL(to:)`. Default: false.
     func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool
 
-    /// The type without nil: that of an optional's value. Default: the type itself.
+    /// The wrapped type of an optional type. Default: the type itself.
     associatedtype _Plain: SQLValueConvertible = Self
 
     /// True if values are whole JSON documents, which queries compare by their content. Default: false.

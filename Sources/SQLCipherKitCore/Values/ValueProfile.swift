@@ -157,9 +157,8 @@ public enum UUIDStrategy: UInt8, Hashable, Sendable, CaseIterable {
 
 /// The form in which a `Decimal` is stored. Reading accepts numbers and text, whatever the strategy.
 public enum DecimalStrategy: UInt8, Hashable, Sendable, CaseIterable {
-    /// INTEGER if it is a whole number that fits in 64 bits, otherwise the REAL with this decimal as its shortest decimal form,
-    /// which exists for all decimals of up to 15 digits. A decimal without such a number throws
-    /// ``DatabaseError/Reason/invalidArgument``.
+    /// INTEGER if it is a whole number that fits in 64 bits, otherwise the REAL whose shortest decimal form is this decimal. All
+    /// decimals of up to 15 digits have such a REAL; other decimals without one throw ``DatabaseError/Reason/invalidArgument``.
     ///
     /// Comparisons, `ORDER BY`, `min`, `max` and indexes then work correctly. `sum()` and `avg()` add REALs, and may differ from
     /// the decimal sum in the sixteenth digit: where that matters, add in Swift or store whole cents. Declare the column as
