@@ -18,8 +18,8 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
     ///   - location: the file of the database.
     ///   - key: how the database is encrypted; nil, the default, for no encryption.
     ///   - configuration: how to open it, and the maximum number of readers. Its journal mode is ignored.
-    /// - Throws: as ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for settings out of range,
-    ///   and for a database that is not in a file, which can have only one connection.
+    /// - Throws: the errors of ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for settings out
+    ///   of range, and for a database that is not in a file, which can have only one connection.
     public init(
         _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
@@ -44,10 +44,10 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
 extension DatabasePool {
     /// Takes a snapshot of the database, including attached databases, as it is now.
     ///
-    /// The call waits for writes in two cases: if databases are attached, because all must be read in the same snapshot; and if
-    /// the write-ahead log is empty, because the call then writes an unchanged page to the log.
+    /// The call waits for writes in two cases: if databases are attached, because the snapshot must include all of them; and if the
+    /// write-ahead log is empty, because the call then writes an unchanged page to the log.
     /// - Parameter timeout: how long the call may take. Default: nil, no limit.
-    /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or if its log is empty and the pool is
+    /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or if the log is empty and the pool is
     ///   read-only; and the errors of `read(timeout:_:)`.
     public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
         let deadline = timeout.map { Deadline.after($0) }
@@ -56,7 +56,7 @@ extension DatabasePool {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func snapshot(timeout: Duration? = nil) async throws -> DatabaseSnapshot {
         let deadline = timeout.map { Deadline.after($0) }
         if let snapshot = try await read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
@@ -117,7 +117,7 @@ public final class DatabaseQueue: DatabaseWriter, @unchecked Sendable {
     ///   - location: where the database is.
     ///   - key: how the database is encrypted; nil, the default, for no encryption.
     ///   - configuration: how to open it.
-    /// - Throws: as ``Connection/init(_:key:configuration:)``.
+    /// - Throws: the errors of ``Connection/init(_:key:configuration:)``.
     public init(
         _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {

@@ -9,7 +9,7 @@ import SQLCipherKitCore
 /// try await titles(pool.reader)
 /// try await titles(snapshot.reader)
 /// ```
-/// The reader does not give access to its source. A copy is the same reader.
+/// The reader does not give access to its source. Copies read the same source.
 public struct DatabaseReader: Sendable {
     /// The connections that read.
     private let core: DatabaseWriter
@@ -28,14 +28,14 @@ public struct DatabaseReader: Sendable {
     /// Runs `body` on a connection that can only read and that sees one consistent snapshot of the database.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: reads. Its result must not be part of the connection.
-    /// - Throws: as `read(timeout:_:)` of the ``DatabaseWriter`` or ``DatabaseSnapshot`` that is read.
+    ///   - body: reads from the connection. Its result must not be a part of the connection, such as a statement.
+    /// - Throws: the errors of `read(timeout:_:)` of the ``DatabaseWriter`` or ``DatabaseSnapshot`` that is read.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try core.run(core.reading, timeout: timeout, body)
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
@@ -54,13 +54,13 @@ public struct DatabaseReader: Sendable {
 @_documentation(visibility: private)
 extension DatabaseReader {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
-    /// - Throws: as the form with a `sending` result.
+    /// - Throws: the errors of the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try core.run(core.reading, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await core.run(core.reading, timeout: timeout) { db in try body(db) }
     }

@@ -20,7 +20,7 @@ import SQLCipherKitCore
 /// (<https://sqlite.org/c3ref/snapshot_get.html>), and one connection for each concurrent read, at most
 /// ``DatabaseConfiguration/Pool/maximumReaders``. Idle connections are closed like the pool's readers.
 ///
-/// In a closure that reads the snapshot, every call of its pool throws ``DatabaseError/Reason/misuse``.
+/// A closure that reads the snapshot cannot call the snapshot's pool: the call throws ``DatabaseError/Reason/misuse``.
 public final class DatabaseSnapshot: Sendable {
     /// The pool that the snapshot was taken from.
     public let pool: DatabasePool
@@ -44,7 +44,7 @@ public final class DatabaseSnapshot: Sendable {
     /// Reads the snapshot.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: reads. Its result must not be part of the connection.
+    ///   - body: reads from the connection. Its result must not be a part of the connection, such as a statement.
     /// - Throws: any error that `body` throws; ``DatabaseError/Reason/snapshotLost`` if the pool has ended the snapshot;
     ///   ``DatabaseError/Reason/closed`` after `close()`; and the errors of `read(timeout:_:)` of the pool.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
@@ -52,7 +52,7 @@ public final class DatabaseSnapshot: Sendable {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
@@ -70,8 +70,8 @@ public final class DatabaseSnapshot: Sendable {
         pool.snapshots.remove(core)
     }
 
-    /// The asynchronous form. It ends the snapshot in a cancelled task too.
-    /// - Throws: as the synchronous form.
+    /// The asynchronous form. It ends the snapshot even in a cancelled task.
+    /// - Throws: the errors of the synchronous form.
     public func close() async throws {
         try await core.close()
         pool.snapshots.remove(core)
@@ -81,13 +81,13 @@ public final class DatabaseSnapshot: Sendable {
 @_documentation(visibility: private)
 extension DatabaseSnapshot {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
-    /// - Throws: as the form with a `sending` result.
+    /// - Throws: the errors of the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try core.run(core.reading, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await core.run(core.reading, timeout: timeout) { db in try body(db) }
     }

@@ -5,7 +5,7 @@ extension DatabaseWriter {
     /// Runs `body` on a connection that can only read and that sees one consistent snapshot of the database.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: reads. Its result must not be part of the connection.
+    ///   - body: reads from the connection. Its result must not be a part of the connection, such as a statement.
     /// - Throws: any error that `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
     ///   ``DatabaseError/Reason/suspended`` between ``suspend(timeout:)`` and ``resume()``; ``DatabaseError/Reason/misuse`` inside
     ///   another call of this database; ``DatabaseError/Reason/usedAfterFork`` in a child process.
@@ -14,7 +14,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
@@ -34,7 +34,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
@@ -56,7 +56,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func barrierWriteWithoutTransaction<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
@@ -90,7 +90,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func writeWithoutTransaction<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
@@ -111,7 +111,8 @@ extension DatabaseWriter {
     ///   - kind: how the transaction begins (<https://sqlite.org/lang_transaction.html>).
     ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
     ///   - body: reads and writes.
-    /// - Throws: as `write(timeout:_:)`. With `deferred`, ``DatabaseError/Reason/busy`` also at the first write of `body`.
+    /// - Throws: the errors of `write(timeout:_:)`. With `deferred`, ``DatabaseError/Reason/busy`` also at the first write of
+    ///   `body`.
     @discardableResult
     public func transaction<R: Sendable>(
         _ kind: TransactionKind, timeout: Duration? = nil, _ body: (Connection) throws -> R
@@ -120,7 +121,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func transaction<R: Sendable>(
         _ kind: TransactionKind, timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R
@@ -130,7 +131,7 @@ extension DatabaseWriter {
 
     /// Writes in a transaction of the given kind, and commits or rolls back according to the result of `body`.
     /// - Parameters: as for the form that returns a value.
-    /// - Throws: as the form that returns a value.
+    /// - Throws: the errors of the form that returns a value.
     @discardableResult
     public func transaction<R: Sendable>(
         _ kind: TransactionKind, timeout: Duration? = nil, _ body: (Connection) throws -> TransactionEnd<R>
@@ -139,7 +140,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func transaction<R: Sendable>(
         _ kind: TransactionKind, timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> TransactionEnd<R>
@@ -154,40 +155,40 @@ extension DatabaseWriter {
 @_documentation(visibility: private)
 extension DatabaseWriter {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
-    /// - Throws: as the form with a `sending` result.
+    /// - Throws: the errors of the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(reading, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await run(reading, timeout: timeout) { db in try body(db) }
     }
 
     /// Writes with a function, or a closure that is not written inline. See the form with a `sending` result.
-    /// - Throws: as the form with a `sending` result.
+    /// - Throws: the errors of the form with a `sending` result.
     @discardableResult
     public func write<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(.write, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
 
-    /// Writes with a closure that returns nothing. With this form the compiler needs no help where the call is the only expression
-    /// of another closure.
-    /// - Throws: as the form with a `sending` result.
+    /// Writes with a closure that returns nothing. This form spares you a type annotation where the call is the only expression of
+    /// another closure.
+    /// - Throws: the errors of the form with a `sending` result.
     public func write(timeout: Duration? = nil, _ body: (Connection) throws -> Void) throws {
         try run(.write, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func write(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> Void) async throws {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
@@ -201,7 +202,7 @@ extension DatabaseWriter {
     ///     return .rollback(try plan.check(db))
     /// }
     /// ```
-    /// - Throws: as the form that returns a value.
+    /// - Throws: the errors of the form that returns a value.
     @discardableResult
     public func write<R: Sendable>(
         timeout: Duration? = nil, _ body: (Connection) throws -> TransactionEnd<R>
@@ -210,7 +211,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R: Sendable>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> TransactionEnd<R>
@@ -221,8 +222,8 @@ extension DatabaseWriter {
 
 /// A write, and a read of the state that it has committed.
 extension DatabaseWriter {
-    /// Runs `body` as a write, and after its commit `read`, which sees the database as this write has left it, without any later
-    /// write.
+    /// Runs `body` as a write and, after its commit, runs `read`, which sees the database as this write has left it, without any
+    /// later write.
     ///
     /// ```swift
     /// let notes = try await pool.write { db in
@@ -256,8 +257,8 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled. If that happens after the commit, the
-    ///   write stays.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled. If that happens after the
+    ///   commit, the write stays.
     public func write<W: Sendable, R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
         then read: sending @escaping (Connection, W) throws -> sending R

@@ -30,9 +30,9 @@ extension DatabaseWriter {
         }
     }
 
-    /// The asynchronous form. It closes the database in a cancelled task too: cancel the calls that it waits for, or give it a
-    /// timeout, to wait less.
-    /// - Throws: as the synchronous form.
+    /// The asynchronous form. It closes the database even in a cancelled task. To wait less, cancel the running calls, or set a
+    /// timeout.
+    /// - Throws: the errors of the synchronous form.
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         do {
@@ -178,11 +178,11 @@ extension Error {
 }
 
 extension DatabaseWriter {
-    /// Makes all running statements, on all connections and of snapshots too, throw with the code ``ResultCode/interrupted`` as
-    /// soon as they notice (<https://sqlite.org/c3ref/interrupt.html>). You can call it from any thread.
+    /// Interrupts all running statements, on all connections and in snapshots: each soon throws an error with the code
+    /// ``ResultCode/interrupted`` (<https://sqlite.org/c3ref/interrupt.html>). You can call it from any thread.
     ///
-    /// A write is rolled back if its closure throws that error. Waiting and later calls are not affected, nor is a closure that is
-    /// not running a statement at that moment, nor a commit or a rollback. To end one call, cancel its task.
+    /// A write is rolled back if its closure throws that error. Waiting calls, later calls, commits and rollbacks are not affected,
+    /// and neither is a closure that runs no statement at that moment. To end one call, cancel its task.
     public final func interrupt() {
         for slot in writer.slots { slot.interrupt() }
         for slot in readers?.slots ?? [] { slot.interrupt() }
@@ -197,8 +197,8 @@ extension DatabaseWriter {
         try make(releasing)
     }
 
-    /// The asynchronous form. It frees the memory in a cancelled task too.
-    /// - Throws: as the synchronous form.
+    /// The asynchronous form. It frees the memory even in a cancelled task.
+    /// - Throws: the errors of the synchronous form.
     public final func releaseMemory() async throws {
         closeFreeReaders()
         try await make(releasing)

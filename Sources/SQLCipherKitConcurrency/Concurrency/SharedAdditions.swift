@@ -19,8 +19,8 @@ public final class SharedHookToken: Sendable {
 /// A hook is called on the thread that runs the call, and must not use the database: a call of the same queue or pool would wait
 /// for itself, and throws ``DatabaseError/Reason/misuse``. A hook takes effect with the next call that begins to run.
 extension DatabaseWriter {
-    /// Calls `body` before each commit. If `body` throws, the transaction is rolled back instead, and the statement that was to
-    /// commit throws, as ``Connection/addCommitHook(_:)`` describes.
+    /// Calls `body` before each commit. If `body` throws, the transaction is rolled back instead, and the committing statement
+    /// throws, as ``Connection/addCommitHook(_:)`` describes.
     ///
     /// ```swift
     /// let token = pool.addCommitHook { if quota.isExceeded { throw QuotaError() } }
@@ -58,33 +58,34 @@ extension DatabaseWriter {
 
 /// Functions, collations and tokenizers on all connections.
 extension DatabaseWriter {
-    /// Adds an extension to the SQL of all connections, including those opened later, or replaces the extension with the same name.
+    /// Adds an extension to the SQL of all connections, including connections opened later, or replaces the extension with the same
+    /// name.
     ///
     /// ```swift
     /// try await pool.register(.function("half") { (x: Double) in x / 2 })
     /// ```
     /// Running reads continue without it; every later call has it. If a schema needs an extension, such as the collation of an
     /// index, register it in ``DatabaseConfiguration/prepareDatabase`` instead, before anything is read.
-    /// - Parameter item: the extension. It is made once for each connection.
-    /// - Throws: as ``Connection/register(_:)``, and the errors of `write(timeout:_:)`; nothing has changed then.
+    /// - Parameter item: the extension. It is created once for each connection.
+    /// - Throws: the errors of ``Connection/register(_:)``, and the errors of `write(timeout:_:)`; nothing has changed then.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws {
         try make(adding { db in try db.register(item()) })
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) async throws {
         try await make(adding { db in try db.register(item()) })
     }
 
     /// Removes a function or a collation from all connections. A name that is not registered is ignored.
-    /// - Throws: as ``Connection/unregister(_:)``, and the errors of `write(timeout:_:)`.
+    /// - Throws: the errors of ``Connection/unregister(_:)``, and the errors of `write(timeout:_:)`.
     public func unregister(_ name: SQLExtension.Name) throws {
         try make(adding { db in try db.unregister(name) })
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func unregister(_ name: SQLExtension.Name) async throws {
         try await make(adding { db in try db.unregister(name) })
     }

@@ -29,20 +29,21 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func schema(_ name: String) async throws -> SharedSchema {
         SharedSchema(database: self, name: try await read { db in try db.schema(name).name })
     }
 
-    /// Attaches a database to all connections, including those opened later (<https://sqlite.org/lang_attach.html>). A pool sets it
-    /// to write-ahead logging, like the main database.
+    /// Attaches a database to all connections, including connections opened later (<https://sqlite.org/lang_attach.html>). A pool
+    /// sets it to write-ahead logging, like the main database.
     /// - Parameters:
     ///   - location: where the database is; for a pool, in a file.
     ///   - name: its name in SQL.
     ///   - key: how it is encrypted.
     ///   - timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Returns: the attached database.
-    /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; ``DatabaseError/Reason/timeout``. Nothing is attached then.
+    /// - Throws: the errors of ``Connection/attach(_:as:key:safeguards:)``; ``DatabaseError/Reason/timeout``. Nothing is attached
+    ///   then.
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: DatabaseKey?, timeout: Duration? = nil
@@ -51,7 +52,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form. If the task is cancelled while the call waits, nothing is attached.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: DatabaseKey?, timeout: Duration? = nil
@@ -83,13 +84,13 @@ extension DatabaseWriter {
 extension SharedSchema {
     /// Detaches the database from all connections.
     /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
-    /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
+    /// - Throws: the errors of ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
     public func detach(timeout: Duration? = nil) throws {
         try database.make(detaching, timeout: timeout)
     }
 
-    /// The asynchronous form. It detaches the database in a cancelled task too.
-    /// - Throws: as the synchronous form.
+    /// The asynchronous form. It detaches the database even in a cancelled task.
+    /// - Throws: the errors of the synchronous form.
     public func detach(timeout: Duration? = nil) async throws { try await database.make(detaching, timeout: timeout) }
 
     private var detaching: SharedCall<Void> {
@@ -107,7 +108,7 @@ extension SharedSchema {
     ///   - mode: how much of the log to move. Default: as much as is possible without waiting.
     ///   - timeout: how long the call may take. Default: nil, no limit.
     /// - Returns: the size of the log and how much was moved; two zeroes for a database without a write-ahead log.
-    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only because of readers in other processes;
+    /// - Throws: the errors of ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only because of readers in other processes;
     ///   ``DatabaseError/Reason/timeout``.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws -> CheckpointResult {
@@ -115,7 +116,7 @@ extension SharedSchema {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) async throws -> CheckpointResult {
         try await database.make(checkpointing(mode), timeout: timeout)

@@ -7,8 +7,8 @@ import SQLCipherKitCore
 ///     upload(changes.tables)
 /// }
 /// ```
-/// There is no element before the first commit. A loop reports the commit of every write that is called after the loop began to
-/// wait for its first element. Commits between two iterations of a slow loop are merged into one element with all their changes, so
+/// There is no element before the first commit. Once a loop waits for its first element, it reports the commits of all writes that
+/// are called from then on. Commits between two iterations of a slow loop are merged into one element with all their changes, so
 /// that nothing piles up.
 ///
 /// The sequence ends when its task is cancelled. It throws when the database, or the connection that writes, is closed. Each loop

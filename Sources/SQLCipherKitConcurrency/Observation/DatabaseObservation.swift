@@ -8,10 +8,10 @@ import SQLCipherKitCore
 ///
 /// let hits = pool.observe { db in try db.fullText("note_fts").search(query, limit: 20) }
 /// ```
-/// The first element is the result at the time when the loop begins. Another element follows after each commit through the same
-/// queue or pool that touches a table and a column that the read used, whether directly or through a view, a trigger, a foreign key
-/// or a full-text table, and after each schema change. Tables and columns are recorded at each read
-/// (``Connection/recordingReads(_:)``), so that a read may use different tables each time. They may be in several attached
+/// The first element is the result at the time when the loop begins. Another element follows each schema change, and each commit
+/// through the same queue or pool that touches a table and a column that the read used. The read can use them directly, or the
+/// commit can reach them through a view, a trigger, a foreign key or a full-text table. Tables and columns are recorded at each
+/// read (``Connection/recordingReads(_:)``), so that a read may use different tables each time. They may be in several attached
 /// databases.
 ///
 /// Only committed changes count. A loop that is slower than the commits gets the newest result: intermediate results are skipped,
@@ -32,7 +32,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(_ source: ObservationSource<Element>) { self.source = source }
 
-    /// Returns this observation, with a new element after commits by other processes and other queues or pools as well.
+    /// Returns this observation, which then also has a new element after commits by other processes, queues and pools.
     ///
     /// SQLite does not report such commits, so the connection that writes polls for them
     /// (<https://sqlite.org/pragma.html#pragma_data_version>). The tables that such a commit touched are unknown, so each such
@@ -45,8 +45,8 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
         return result
     }
 
-    /// Returns this observation, with one read for all loops over the returned value and its copies, and for all observations
-    /// started on them.
+    /// Returns this observation, whose loops then share one read: all loops over the returned value and its copies, and all
+    /// observations started on them.
     ///
     /// ```swift
     /// let unread = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM message WHERE isUnread") ?? 0 }.shared()
@@ -71,8 +71,8 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
         return result
     }
 
-    /// Returns an iterator for a loop over the results. A copy is a separate loop, which continues from where it was copied: each
-    /// of the two gets every later result, even in different tasks.
+    /// Returns an iterator for a loop over the results. A copy of the iterator is a separate loop, which continues from where it
+    /// was copied: each of the two gets every later result, even in different tasks.
     public func makeAsyncIterator() -> some AsyncIteratorProtocol<Element, any Error> & Sendable { Iterator(self) }
 
     private struct Iterator: AsyncIteratorProtocol, Sendable {
@@ -166,8 +166,9 @@ extension DatabaseWriter {
 
     /// Observes the results of a read, now and after each commit that touches a region.
     ///
-    /// Like ``observe(_:)``, but the closure's reads are not recorded, and commits outside the region cause no new element. That
-    /// saves compiling its statements again at each read. Use it for closures that always read the same tables and columns.
+    /// Like ``observe(_:)``, but the closure's reads are not recorded, and commits outside the region cause no new element. This
+    /// saves the time to compile the closure's statements again at each read. Use it for closures that always read the same tables
+    /// and columns.
     /// ```swift
     /// let counts = pool.observe(tracking: DatabaseRegion(Note.self)) { db in try db.count(Note.all) }
     /// ```

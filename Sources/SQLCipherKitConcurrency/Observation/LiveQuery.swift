@@ -24,7 +24,7 @@ import SQLCipherKitCore
 /// `Observation` alone, and is not tied to SwiftUI.
 @MainActor @Observable
 public final class LiveQuery<Value: Sendable> {
-    /// The newest result; nil until the first result has been read. After an error it is still the last result before the error.
+    /// The newest result; nil until the first result has been read. After an error, the last result before the error stays.
     public private(set) var value: Value?
     /// The error of the last read; nil after the next result. An error ends the observation, and `load()` begins another.
     public private(set) var error: (any Error)?
