@@ -4,9 +4,9 @@ import SQLCipherKitCore
 
 /// A store in a folder, such as one on another disk or on a share.
 ///
-/// Each object is a file, which is written as `~new`, flushed, and renamed. One writer at a time has the lock file, so conditions
-/// are atomic between processes. A killed process leaves at most one file, which the next writer replaces. On a network file
-/// system, atomicity depends on its locks. Links below the folder are not followed.
+/// Each object is a file, which is written as `~new`, flushed, and renamed. A lock file admits one writer at a time, so conditions
+/// are atomic between processes. A killed process leaves at most one unfinished file, which the next writer replaces. On a network
+/// file system, atomicity depends on its locks. Links below the folder are not followed.
 public struct FolderStore: ObjectStore {
     /// The absolute path of the folder.
     public let path: String

@@ -2,8 +2,8 @@ import SQLCipherKitCore
 
 /// Storage that keeps objects by name: a folder, or an object store. Implement this protocol for another kind of storage.
 ///
-/// A replica stores immutable objects and one manifest, which it replaces only if no other writer has. All bytes are sealed before
-/// they reach the store.
+/// A replica stores immutable objects and one manifest, which it replaces only if no other writer has replaced it. All bytes are
+/// sealed before they reach the store.
 ///
 /// A store may throw any error, and a call that throws may have taken effect. The error counts as temporary, and the call is
 /// repeated later with the same bytes. Only a ``DatabaseError`` with the reason `storeUnsupported` means that no later call can
@@ -22,11 +22,12 @@ public protocol ObjectStore: Sendable {
     /// - Parameters:
     ///   - name: the name, with `/` between its parts.
     ///   - bytes: the content, up to 320 MiB.
-    ///   - condition: the condition, checked and met in one step, so that of two writers only one stores its object.
-    /// - Returns: the version of the object, which differs from that of every other content under the name; nil if the condition
-    ///   does not hold. Nothing has changed then.
-    /// - Throws: any error if the object was not stored, or perhaps not; ``DatabaseError/Reason/storeUnsupported`` if the store
-    ///   cannot check conditions.
+    ///   - condition: the condition for storing. The check and the write are one atomic step, so of two writers only one stores its
+    ///     object.
+    /// - Returns: the version of the object; other content under the same name has another version. Nil if the condition does not
+    ///   hold: then nothing has changed.
+    /// - Throws: any error if the object was not stored, or if the store cannot tell; ``DatabaseError/Reason/storeUnsupported`` if
+    ///   the store cannot check conditions.
     @discardableResult
     func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String?
 
@@ -79,7 +80,7 @@ public struct StoredObject: Sendable {
     /// Creates an object, for a store of your own.
     /// - Parameters:
     ///   - bytes: the content.
-    ///   - version: the version, which differs from the version of every other content under the name.
+    ///   - version: the version; other content under the same name has another version.
     public init(bytes: [UInt8], version: String) { (self.bytes, self.version) = (bytes, version) }
 }
 

@@ -21,11 +21,11 @@
         }
 
         /// Takes credentials from where Amazon's tools look for them: the environment variables `AWS_ACCESS_KEY_ID`,
-        /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`, then the file `~/.aws/credentials`, or the one that
-        /// `AWS_SHARED_CREDENTIALS_FILE` names
-        /// (<https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html>).
+        /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`, then the file `~/.aws/credentials`, or the file that
+        /// `AWS_SHARED_CREDENTIALS_FILE` names (<https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html>).
         /// - Parameters:
-        ///   - profile: the section of the file. Default: nil, `AWS_PROFILE` or `default`; the environment is then first.
+        ///   - profile: the section of the file. Default: nil, for `AWS_PROFILE` or `default`; only then do credentials in the
+        ///     environment come first.
         ///   - environment: the environment variables. Default: the variables of the process.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if no credentials are found.
         public static func standard(

@@ -15,19 +15,20 @@
     public struct S3Store: ObjectStore {
         /// The place of the bucket's name in a request.
         public enum Addressing: Hashable, Sendable {
-            /// In the host's name, as Amazon wants it.
+            /// In the host's name, as Amazon requires.
             case virtualHost
-            /// In the path, as most other servers want it.
+            /// In the path, as most other servers require.
             case path
         }
 
-        /// The number of times that a request is made before its error is thrown. The pause grows up to 25 seconds. Default: 4.
+        /// The number of times that a request is made before its error is thrown. The pauses between the requests grow up to 25
+        /// seconds. Default: 4.
         public var attempts = 4
-        /// The longest time for a request, with the transfer of the object or of its part. Default: 60 seconds.
+        /// The maximum time of a request, including the transfer of the object or of its part. Default: 60 seconds.
         public var timeout: Duration = .seconds(60)
         /// The size in bytes of the parts of a larger object, at least 5 MiB
-        /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>). A part that fails is sent again alone. Default:
-        /// 16 MiB.
+        /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>). If a part fails, only that part is sent again.
+        /// Default: 16 MiB.
         public var partSize = 16 << 20
         /// The side that checks the condition under which an object is stored. Default: the server.
         public var conditions = Conditions.server
@@ -48,7 +49,7 @@
         ///   - addressing: how the bucket is named. Default: nil, in the host's name for Amazon, and in the path for others.
         ///   - credentials: the keys that sign the requests.
         ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are
-        ///     never followed: a server that answers with one would be sent the signature and the data elsewhere.
+        ///     never followed, because they would send the signature and the data to another server.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the endpoint is not the URL of a server.
         public init(
             bucket: String, prefix: String = "", region: String, endpoint: String? = nil, addressing: Addressing? = nil,
@@ -61,7 +62,7 @@
             signature = S3Signature(credentials, region: region)
         }
 
-        /// A store by its URL, with everything else from where Amazon's tools look for it: the credentials as
+        /// Opens the store at a URL. All other settings come from the places where Amazon's tools look: the credentials from
         /// ``S3Credentials/standard(profile:environment:)``, the region from `AWS_REGION` or `AWS_DEFAULT_REGION`, or else
         /// `us-east-1`, and the server from `AWS_ENDPOINT_URL`, or else Amazon's.
         ///
@@ -94,7 +95,7 @@
 
         /// Lists the objects of the bucket below the store's prefix, up to a thousand for each request.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the server's status and code, if the server cannot be reached
-        ///   in ``attempts``, or for more than 1,048,576 objects; `CancellationError` when the task is cancelled.
+        ///   in that number of ``attempts``, or for more than 1,048,576 objects; `CancellationError` when the task is cancelled.
         public func list(prefix: String) async throws -> [StoredObject.Info] {
             var objects: [StoredObject.Info] = [], token: String?, pages = 0
             repeat {
@@ -119,7 +120,7 @@
         }
 
         /// Reads an object; nil if the server answers 404.
-        /// - Throws: as ``list(prefix:)``.
+        /// - Throws: the errors of ``list(prefix:)``.
         public func get(_ name: String) async throws -> StoredObject? {
             let response = try await send("GET", name)
             if response.status == 404 { return nil }
@@ -128,8 +129,8 @@
         }
 
         /// Stores an object; in parts if it is larger than ``partSize`` and there is no condition.
-        /// - Throws: as ``list(prefix:)``; ``DatabaseError/Reason/storeUnsupported`` if the server ignores a condition (see
-        ///   ``conditions``).
+        /// - Throws: the errors of ``list(prefix:)``; ``DatabaseError/Reason/storeUnsupported`` if the server ignores a condition
+        ///   (see ``conditions``).
         @discardableResult
         public func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
             guard condition == .always else { return try await putConditionally(name, bytes, condition) }
@@ -145,7 +146,7 @@
         }
 
         /// Removes an object.
-        /// - Throws: as ``list(prefix:)``.
+        /// - Throws: the errors of ``list(prefix:)``.
         public func delete(_ name: String) async throws {
             let response = try await send("DELETE", name)
             guard [200, 204, 404].contains(response.status) else { throw response.error }
@@ -174,12 +175,13 @@
     extension S3Store {
         /// The side that checks the condition under which an object is stored. The check keeps two writers apart.
         public enum Conditions: Hashable, Sendable {
-            /// The server, while it stores the object. Before the first such object, two requests that the server must refuse test
-            /// it: if it accepts one, the call throws ``DatabaseError/Reason/storeUnsupported``, and your object is not stored.
+            /// The server, while it stores the object. Before the first object with a condition, the store tests the server with
+            /// two requests that it must refuse. If the server accepts either, the call throws
+            /// ``DatabaseError/Reason/storeUnsupported``, and your object is not stored.
             case server
-            /// The store, which asks for the present version before it stores the object. This is for servers without conditional
-            /// writes, such as OpenStack Swift. A second writer is noticed, unless both store at the same time: then commits that
-            /// were stored may be lost. Make sure that there is one writer.
+            /// The store, which asks for the current version before it stores the object. This is for servers without conditional
+            /// writes, such as OpenStack Swift. A second writer is noticed, unless both store at the same time: then stored commits
+            /// may be lost. Make sure that there is only one writer.
             case client
         }
 
