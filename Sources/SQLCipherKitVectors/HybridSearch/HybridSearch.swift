@@ -8,9 +8,9 @@ import SQLCipherKitSearch
 ///     HybridSearch("quikc bro", vector: question), words: notes, vectors: noteVectors)
 /// for hit in found.hits { print(hit.rowID, hit.wordRank ?? 0, hit.vectorRank ?? 0) }
 /// ```
-/// Each side finds its best rows independently. A row's score is the sum, over the sides that found it, of the side's weight
-/// ÷ (60 + the row's rank there): reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). Ranks are compared, because
-/// scores and distances have no common scale.
+/// Each side finds its best rows independently. Every side that found a row adds its weight ÷ (60 + the row's rank there) to the
+/// row's score: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). The search combines ranks, because scores and
+/// distances have no common scale.
 ///
 /// A search is a value that names no table. You can store it and pass it between threads.
 public struct HybridSearch: Sendable {
@@ -18,7 +18,7 @@ public struct HybridSearch: Sendable {
     public struct Hit: Hashable, Sendable, Identifiable {
         /// The row id.
         public let rowID: Int64
-        /// The sum of both sides; higher is better. It can be compared only among the hits of one search.
+        /// The sum of both sides' contributions; higher is better. It can be compared only among the hits of one search.
         public let score: Double
         /// The place of the row among the rows found by words, counted from 1; nil if the words do not find it.
         public let wordRank: Int?
@@ -43,21 +43,21 @@ public struct HybridSearch: Sendable {
     }
 
     /// The search by words: its text, snippet, highlights, facets and ranking. Its filter applies to both sides. Its limit and
-    /// offset have no effect, and its order must be the best.
+    /// offset have no effect, and its order must be `.best`.
     public var words: FullTextSearch
-    /// The vector that the text has; nil to search by words alone.
+    /// The vector of the text; nil to search by words alone.
     public var vector: [Float]?
     /// The maximum number of hits, 1 or more. Default: 20.
     public var limit: Int
     /// The number of hits to skip. Default: 0.
     public var offset = 0
-    /// The number of rows that each side finds, from 1 to 10,000. Rows after these have no rank there. Default: 100.
+    /// The number of rows that each side finds, from 1 to 10,000. Rows that a side does not find have no rank there. Default: 100.
     public var depth = 100
     /// The weight of ranks by words, 0 or more. Default: 1.
     public var wordWeight = 1.0
     /// The weight of ranks by vectors, 0 or more. Default: 1.
     public var vectorWeight = 1.0
-    /// The first look of the search by vectors. Default: nil, all vectors are compared with all their numbers.
+    /// The first pass of the search by vectors. Default: nil, all vectors are compared with all their numbers.
     public var coarse: VectorSearch.Coarse?
 
     /// Creates a search. Set other options on the value afterwards.
@@ -88,7 +88,7 @@ extension Connection {
     ///   - words: a full-text index with external content.
     ///   - vectors: a table of vectors with the same content.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for two tables that do not have the same content, for numbers out of
-    /// range, and for an order other than the best; and the errors of both searches.
+    /// range, and for an order other than `.best`; and the errors of both searches.
     public func search(
         _ search: HybridSearch, words: FullTextIndex, vectors: VectorIndex
     ) throws -> HybridSearch.Results {

@@ -9,7 +9,7 @@ extension SQLExtension {
     /// try db.register(.vectorDistance)
     /// let far = try db.fetchOne(Double.self, "SELECT vector_distance('[1, 0]', '[1, 1]', 'l2')")
     /// ```
-    /// A statement fails for vectors of different lengths, and as ``VectorIndex/set(_:)`` does.
+    /// A statement fails for vectors of different lengths, and for vectors that ``VectorIndex/set(_:)`` refuses.
     public static var vectorDistance: SQLExtension {
         SQLExtension { connection in
             for count in [2, 3] {
@@ -29,9 +29,9 @@ extension SQLExtension {
     ///     JOIN note ON note.id = hit.id ORDER BY hit.distance
     ///     """)
     /// ```
-    /// The vector is written as for ``vectorDistance``. A condition of the statement is applied to the rows that were found: for a
-    /// condition that comes first there is ``VectorSearch/filter``. No schema can use the function, only SQL that the application
-    /// runs.
+    /// Write the vector as for ``vectorDistance``. A condition of the statement applies to the rows that the function has found: to
+    /// filter before the search, use ``VectorSearch/filter``. Only SQL that the application runs can call the function; views and
+    /// triggers cannot.
     public static var vectorNearest: SQLExtension { SQLExtension { connection in try NearestTable.install(connection) } }
 
     private static func distance(_ arguments: borrowing FunctionArguments) throws -> Double? {

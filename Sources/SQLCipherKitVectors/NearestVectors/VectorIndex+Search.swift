@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// Searching for the nearest vectors.
 extension VectorIndex {
-    /// Returns the rows whose vectors are nearest, the nearest first; of rows that are equally near, the lowest row ids first.
+    /// Returns the rows whose vectors are nearest, the nearest first. Rows at the same distance are sorted by row id.
     /// ```swift
     /// let hits = try vectors.search(question, limit: 10)
     /// ```
@@ -10,7 +10,7 @@ extension VectorIndex {
     /// - Parameters:
     ///   - vector: as many numbers as the table has dimensions.
     ///   - limit: the maximum number of hits, from 1 to 10,000. Default: 10.
-    /// - Throws: as ``search(_:)``.
+    /// - Throws: the errors of ``search(_:)``.
     public func search(_ vector: [Float], limit: Int = 10) throws -> [VectorSearch.Hit] {
         try search(VectorSearch(vector, limit: limit))
     }
@@ -19,7 +19,7 @@ extension VectorIndex {
     /// - Parameters:
     ///   - rowID: the row's id. It must have a vector.
     ///   - limit: the maximum number of hits, from 1 to 9,999. Default: 10.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the row has no vector, and as ``search(_:)``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the row has no vector, and the errors of ``search(_:)``.
     public func search(like rowID: Int64, limit: Int = 10) throws -> [VectorSearch.Hit] {
         guard (1...9_999).contains(limit) else {
             throw DatabaseError.invalidArgument("a search for more like a row has from 1 to 9,999 hits, not \(limit)")

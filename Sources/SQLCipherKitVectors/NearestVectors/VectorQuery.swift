@@ -14,7 +14,7 @@ struct VectorQuery {
     private let scale: Float
     private let norm: Float
 
-    /// - Throws: as ``VectorFormat/check(_:)``.
+    /// - Throws: the errors of ``VectorFormat/check(_:)``.
     init(_ vector: [Float], _ format: VectorFormat) throws {
         try format.check(vector)
         self.format = format

@@ -25,7 +25,7 @@ public struct VectorSearch: Sendable {
         public var id: Int64 { rowID }
     }
 
-    /// A first look at the bits of all vectors, which is faster and may miss some of the nearest.
+    /// A first pass over the bits of all vectors, which is faster and may miss some of the nearest.
     public struct Coarse: Hashable, Sendable {
         package var oversampling: Int
 
@@ -40,15 +40,16 @@ public struct VectorSearch: Sendable {
     public var vector: [Float]
     /// The maximum number of hits, from 1 to 10,000. Default: 10.
     public var limit: Int
-    /// An SQL condition over the columns of the content, which is `t` there. Only rows that pass it are compared. Where the
+    /// An SQL condition over the columns of the content table, whose alias is `t`. Only rows that meet it are compared. If the
     /// application chooses the row ids, `id` is the only column. Default: none.
     public var filter: SQL?
-    /// The last hit of the page before: only rows after it are found, by distance and then by row id. Default: none.
+    /// The last hit of the previous page. The search finds only rows after this hit, in the order of distance and then of row id.
+    /// Default: none.
     public var after: Hit?
     /// A first pass that may miss some of the nearest rows. Default: nil, all vectors are compared with all their numbers.
     public var coarse: Coarse?
-    /// The maximum time of the search, which throws ``SQLCipherKitCore/DatabaseError/Reason/timeout`` after it. The time is checked
-    /// between chunks of some 64 KiB, and not while the filter runs. Default: nil, no limit.
+    /// The maximum time of the search. After it, the search throws ``SQLCipherKitCore/DatabaseError/Reason/timeout``. The time is
+    /// checked between chunks of about 64 KiB, and not while the filter runs. Default: nil, no limit.
     public var timeLimit: Duration?
 
     /// Creates a search. Set other options on the value afterwards.

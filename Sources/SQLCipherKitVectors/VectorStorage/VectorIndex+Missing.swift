@@ -77,16 +77,17 @@ extension VectorIndex {
 
 /// Bringing vectors up to date.
 extension VectorIndex {
-    /// Makes the vectors that are missing, in one pass by row id, some at a time.
+    /// Makes the missing vectors in one pass, in batches, in the order of the row ids.
     /// ```swift
     /// try await vectors.update(with: model)
     /// ```
-    /// Each batch is written in its own transaction, so that a pass that was cancelled or killed continues where it was when it is
-    /// started again. A row that changes while the model works on it stays missing until the next pass. Rows without text get no
+    /// Each batch is written in its own transaction, so that after a cancelled or killed pass, the next pass continues where that
+    /// pass ended. A row that changes while the model works on it stays missing until the next pass. Rows without text get no
     /// vector.
     ///
-    /// The connection is used only between the calls of the model, on the caller's actor. For a queue or a pool, which others use
-    /// in the meantime, there is ``SQLCipherKitConcurrency/DatabaseWriter/updateVectors(_:with:batchSize:progress:)``.
+    /// The connection is used only between the calls of the model, on the caller's actor. For a queue or a pool, use
+    /// ``SQLCipherKitConcurrency/DatabaseWriter/updateVectors(_:with:batchSize:progress:)``, which lets other calls use the
+    /// database in the meantime.
     /// - Parameters:
     ///   - model: makes vectors from texts.
     ///   - batchSize: the number of texts in each call of the model, from 1 to 10,000. Default: 32.
@@ -113,8 +114,8 @@ extension VectorIndex {
 }
 
 extension DatabaseWriter {
-    /// Makes the vectors that are missing in a table of the main database, as
-    /// ``VectorIndex/update(with:batchSize:progress:isolation:)`` does. No connection is held while the model works.
+    /// Makes the missing vectors of a table in the main database, as ``VectorIndex/update(with:batchSize:progress:isolation:)``
+    /// does. No connection is held while the model works.
     /// ```swift
     /// try await pool.updateVectors("note_vectors", with: model)
     /// ```
@@ -124,8 +125,8 @@ extension DatabaseWriter {
     ///   - batchSize: the number of texts in each call of the model, from 1 to 10,000. Default: 32.
     ///   - progress: called after each batch. If it throws, the pass ends.
     /// - Returns: the number of rows that got a vector.
-    /// - Throws: as ``VectorIndex/update(with:batchSize:progress:isolation:)``, and the errors of reads and writes, such as
-    ///   ``DatabaseError/Reason/closed``. Batches that were written stay.
+    /// - Throws: the errors of ``VectorIndex/update(with:batchSize:progress:isolation:)``, and the errors of reads and writes, such
+    ///   as ``DatabaseError/Reason/closed``. Batches that were written stay.
     @discardableResult
     public func updateVectors(
         _ table: String, with model: some TextVectorizer, batchSize: Int = 32,

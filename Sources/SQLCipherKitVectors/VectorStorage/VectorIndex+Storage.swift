@@ -6,16 +6,16 @@ extension VectorIndex {
     /// - Parameters:
     ///   - vector: as many numbers as the table has dimensions.
     ///   - id: the row's id. With external content there must be such a row.
-    /// - Throws: as ``set(_:)``.
+    /// - Throws: the errors of ``set(_:)``.
     public func set(_ vector: [Float], for id: Int64) throws { try set(CollectionOfOne((id: id, vector: vector))) }
 
-    /// Gives many rows their vectors, in one transaction, which writes each chunk of vectors once.
+    /// Sets the vectors of many rows in one transaction, which writes each chunk of vectors once.
     /// ```swift
     /// try vectors.set(zip(ids, embeddings).map { (id: $0, vector: $1) })
     /// ```
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a vector with another number of dimensions, with NaN or an infinite
-    ///   number, longer than 1e18, or, where the metric is cosine, zero; and for a row that the content does not have. Nothing has
-    ///   changed then.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a vector that has another number of dimensions, contains NaN or an
+    ///   infinite number, is longer than 1e18, or is zero while the metric is cosine; and for a row that the content does not have.
+    ///   Nothing has changed then.
     public func set(_ vectors: some Sequence<(id: Int64, vector: [Float])>) throws {
         try connection.transaction { _ in
             var writer = try VectorWriter(self, format())
@@ -26,12 +26,12 @@ extension VectorIndex {
 
     // In an array literal, a generic parameter does not give the numbers a type.
     /// Sets vectors that are given as an array literal.
-    /// - Throws: as the form for a sequence.
+    /// - Throws: the errors of the form for a sequence.
     @_documentation(visibility: private)
     public func set(_ vectors: [(id: Int64, vector: [Float])]) throws { try set(AnySequence(vectors)) }
 
-    /// Returns the vector of a row, as it is stored: of ``VectorTable/Element/int8`` the rounded numbers, of
-    /// ``VectorTable/Element/bits`` 1 and -1.
+    /// Returns the vector of a row as it is stored: rounded numbers for ``VectorTable/Element/int8``, and 1 and -1 for
+    /// ``VectorTable/Element/bits``.
     /// - Returns: nil if the row has none.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone; ``ResultCode/corrupt`` if its bytes are damaged.
     public func vector(for id: Int64) throws -> [Float]? {
@@ -49,8 +49,8 @@ extension VectorIndex {
         }
     }
 
-    /// Removes the vectors of rows, whose bytes are overwritten, in one transaction. With external content, the rows are missing a
-    /// vector then. A row without a vector is ignored.
+    /// Removes the vectors of rows in one transaction, and overwrites their bytes. With external content, the rows are then missing
+    /// a vector. A row without a vector is ignored.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and errors from SQLite. Nothing has changed then.
     public func remove(_ ids: some Sequence<Int64>) throws {
         try connection.transaction { db in
@@ -65,8 +65,8 @@ extension VectorIndex {
         }
     }
 
-    /// Removes all vectors in one transaction, for example to change to another model. With external content, all its rows are
-    /// missing a vector then.
+    /// Removes all vectors in one transaction, for example to change to another model. With external content, all rows of the
+    /// content are then missing a vector.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and errors from SQLite. Nothing has changed then.
     public func removeAll() throws {
         try connection.transaction { db in

@@ -1,8 +1,8 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// Creates a table of vectors and, for external content, the triggers that keep it in step, in one transaction. All rows that
-    /// the content has are missing a vector then: ``VectorIndex/update(with:batchSize:progress:isolation:)`` makes them.
+    /// Creates a table of vectors and, for external content, the triggers that keep it in step, in one transaction. At first, all
+    /// rows of the content are missing a vector: ``VectorIndex/update(with:batchSize:progress:isolation:)`` makes the vectors.
     /// - Parameters:
     ///   - table: the table's description.
     ///   - ifNotExists: true to do nothing if a table of vectors of that name exists, with any description. Default: false.
@@ -40,14 +40,15 @@ extension Schema {
 
 extension Connection {
     /// Creates a table of vectors in the main database; see ``SQLCipherKitCore/Schema/create(_:ifNotExists:)``.
-    /// - Throws: as that function.
+    /// - Throws: the errors of that function.
     public func create(_ table: VectorTable, ifNotExists: Bool = false) throws {
         try main.create(table, ifNotExists: ifNotExists)
     }
 }
 
 extension VectorIndex {
-    /// Drops the table with its triggers and the tables and the view that belong to it, in one transaction. The content stays.
+    /// Drops the table in one transaction, with its triggers, and with the tables and the view that belong to it. The content
+    /// stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func drop() throws {
         guard try schema.hasVectors(name) else { throw schema.noVectors(name) }

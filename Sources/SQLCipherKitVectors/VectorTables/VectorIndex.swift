@@ -18,7 +18,7 @@ public struct VectorIndex {
     /// The connection that the index belongs to.
     public var connection: Connection { schema.connection }
 
-    /// The number of numbers in each vector.
+    /// The number of dimensions of each vector.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var dimensions: Int { get throws { try format().dimensions } }
 

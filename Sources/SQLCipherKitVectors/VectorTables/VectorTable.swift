@@ -24,7 +24,7 @@ public struct VectorTable: Hashable, Sendable {
     public enum Metric: String, Hashable, Sendable, CaseIterable {
         /// 1 minus the cosine of the angle between them, from 0 to 2.
         case cosine
-        /// The negative dot product, for vectors whose length means something.
+        /// The negative dot product, for vectors whose length has a meaning.
         case dot
         /// The Euclidean distance (L2).
         case l2
@@ -38,7 +38,7 @@ public struct VectorTable: Hashable, Sendable {
         case own
         /// The rows of an ordinary table in the same database, which has an `INTEGER PRIMARY KEY`. Triggers keep the vectors in
         /// step with it when any program inserts, updates or deletes its rows: the vector of a deleted row is overwritten, and a
-        /// row that is new, or in which one of the columns has changed, is missing a vector until the application gives one.
+        /// row that is new, or in which one of the columns has changed, is missing a vector until the application sets one.
         /// - Parameters:
         ///   - table: the table's name.
         ///   - columns: the columns that the vector of a row is made of, 1 or more. For a model of texts, their values are joined
@@ -57,9 +57,10 @@ public struct VectorTable: Hashable, Sendable {
     /// Creates a description.
     /// - Parameters:
     ///   - name: the table's name. The names of its other tables begin with it.
-    ///   - dimensions: the numbers of each vector, from 1 to 65,536.
+    ///   - dimensions: the number of dimensions of each vector, from 1 to 65,536.
     ///   - element: how the numbers are stored. Default: as four-byte numbers.
-    ///   - metric: how distances are measured. Default: nil, by cosine, or by the bits that differ if the elements are bits.
+    ///   - metric: how distances are measured. Default: nil, for the cosine distance or, if the elements are bits, the number of
+    ///     bits that differ.
     ///   - content: which rows the vectors belong to. Default: row ids that the application chooses.
     ///   - keepsBits: whether each vector is also stored as bits, for ``VectorSearch/coarse``. Default: no.
     public init(
