@@ -69,9 +69,9 @@ extension SQLRecord {
     /// ```
     /// - Parameters:
     ///   - type: the other records.
-    ///   - referring: their property that refers to this record. Default: the property of the only foreign key.
-    ///   - referenced: this record's property that they refer to. Default: the property that the foreign key names, or else the
-    ///     primary key.
+    ///   - referring: the other records' property that refers to this record. Default: the property of the only foreign key.
+    ///   - referenced: this record's property that the other records refer to. Default: the property that the foreign key names, or
+    ///     else the primary key.
     public static func hasMany<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Target> & Sendable = \Target.self,
         to referenced: PartialKeyPath<Self> & Sendable = \Self.self
@@ -79,16 +79,16 @@ extension SQLRecord {
         many(.direct(link(fromTarget: referring, referenced)))
     }
 
-    /// The records that the rows of a third table link to this one, each of them once.
+    /// The records that the rows of a third table link to this record, each record once.
     /// ```swift
     /// static let tags = hasMany(Tag.self, through: NoteTag.self)
     /// static let followers = hasMany(Person.self, through: Follow.self, from: \.followed, to: \.follower)
     /// ```
-    /// Without properties, each link is the only foreign key between its two tables, in either direction: a folder has many
-    /// comments through its notes, to which the comments refer.
+    /// If you name no properties, each step uses the only foreign key between its two tables, in either direction. For example, a
+    /// folder has many comments through its notes: notes refer to folders, and comments to notes.
     /// - Parameters:
     ///   - type: the other records.
-    ///   - link: the records of the table between the two.
+    ///   - link: the records of the third table.
     ///   - near: the link's property that refers to this record. Default: the only foreign key.
     ///   - far: the link's property that refers to the other records. Default: the only foreign key.
     public static func hasMany<Target: SQLRecord, Link: SQLRecord>(
@@ -123,7 +123,7 @@ extension SQLRecord {
     /// ```
     /// - Parameters:
     ///   - type: the other record.
-    ///   - referring: this record's property that refers to it. Default: the property of the only foreign key.
+    ///   - referring: this record's property that refers to the other record. Default: the property of the only foreign key.
     ///   - referenced: the other record's property that this record refers to. Default: the property that the foreign key names, or
     ///     else the primary key.
     public static func belongsTo<Target: SQLRecord>(

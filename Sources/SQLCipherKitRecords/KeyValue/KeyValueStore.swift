@@ -157,8 +157,8 @@ extension KeyValueStore {
     /// ```
     /// - Parameters:
     ///   - prefix: the prefix. Default: empty, for all keys.
-    ///   - body: receives each entry, and must not keep it. It may write to the store; whether it then visits the keys it adds is
-    ///     undefined.
+    ///   - body: receives each entry, and must not keep it. It may write to the store; whether the loop then visits the added keys
+    ///     is undefined.
     /// - Throws: ``DatabaseError`` if reading fails, or any error that `body` throws; either ends the loop.
     public func forEach(prefix: String = "", _ body: (borrowing KeyValueEntry) throws -> Void) throws {
         guard try beginIteration() else { return }
@@ -378,7 +378,7 @@ extension KeyValueStore {
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
     /// - Parameters:
-    ///   - values: the keys and their values. A key that occurs twice has the later value.
+    ///   - values: the keys and their values. A key that occurs twice gets the later value.
     ///   - expiry: when the keys expire, to the millisecond. Default: never.
     /// - Throws: ``DatabaseError``; nothing is changed then.
     public func setAll<T: SQLValueConvertible>(
@@ -389,7 +389,7 @@ extension KeyValueStore {
 
     /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
     /// - Parameters:
-    ///   - values: the keys and their values. A key that occurs twice has the later value.
+    ///   - values: the keys and their values. A key that occurs twice gets the later value.
     ///   - expiry: when the keys expire, to the millisecond. Default: never.
     /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
     public func setAll<T: Encodable>(

@@ -7,26 +7,26 @@ extension Migrator {
         let last: @Sendable (Connection) throws -> String?
     }
 
-    /// Lets a database that already has the effect of the first migrations begin after them.
+    /// Lets a database that already has the effect of the first migrations skip these migrations.
     /// ```swift
     /// migrator.adopt(through: "notes") { db in try db.main.table("note") != nil }
     /// ```
-    /// Only a database without a record of any migration is asked, such as one that another library has made.
+    /// The condition is called only for a database that records no migration, such as a database that another library has made.
     /// ``migrate(_:through:)-(Connection,_)`` then records these migrations without running them, once. If several conditions hold,
     /// the condition of the latest migration counts. A new database meets none of them, and gets all migrations.
     /// - Parameters:
     ///   - name: the name of the last migration whose effect the database has. It must have the effects of all earlier migrations
     ///     too.
-    ///   - isDone: whether it has. It only reads.
+    ///   - isDone: returns whether the database has that effect. It may only read.
     public mutating func adopt(through name: String, when isDone: @escaping @Sendable (Connection) throws -> Bool) {
         adoptions.append(Adoption { db in try isDone(db) ? name : nil })
     }
 
-    /// Lets a database whose schema is counted in `PRAGMA user_version` begin after the migrations that its number stands for.
+    /// Lets a database whose `PRAGMA user_version` counts schema versions skip the migrations that its number stands for.
     /// ```swift
     /// migrator.adopt(userVersions: [1: "notes", 2: "stars"])
     /// ```
-    /// The number itself is left as it is. See ``adopt(through:when:)``.
+    /// The number itself does not change. See ``adopt(through:when:)``.
     /// - Parameter names: for each number, the name of the last migration whose effect such a database has. Without 0, a database
     ///   with 0 is new. For any other number that is missing, migrating throws ``DatabaseError/Reason/migration``.
     public mutating func adopt(userVersions names: [Int: String]) {

@@ -13,9 +13,10 @@ import SQLCipherKitCore
 /// try migrator.migrate(db)
 /// ```
 /// Each migration runs in one transaction, which also records that it was done: whatever happens, a database has all of it or
-/// nothing. Foreign keys are not enforced meanwhile, so that a table can be dropped and created again without deleting rows that
-/// refer to it (<https://sqlite.org/lang_altertable.html#otheralter>). They are all checked before the commit: a migration that
-/// violates one is undone. Rows that already violated one before do not stop it, but are reported to ``onForeignKeyViolations``.
+/// nothing. Foreign keys are not enforced during a migration, so that a table can be dropped and created again without deleting
+/// rows that refer to it (<https://sqlite.org/lang_altertable.html#otheralter>). They are all checked before the commit: a
+/// migration that causes a violation is undone. Rows that violated a foreign key before the migration do not stop it, but are
+/// reported to ``onForeignKeyViolations``.
 ///
 /// The names of finished migrations are kept in the database's table `sqlcipherkit_migration`.
 public struct Migrator: Sendable {
@@ -66,7 +67,7 @@ public struct Migrator: Sendable {
     /// Adds a migration at the end. Once you have released it, do not change its name or its effect.
     /// - Parameters:
     ///   - name: a unique name.
-    ///   - foreignKeys: how foreign keys are treated meanwhile. Default: they are checked at the end.
+    ///   - foreignKeys: how foreign keys are treated during the migration. Default: they are checked at the end.
     ///   - body: the migration's changes. It cannot begin, commit or roll back a transaction, but may use savepoints.
     public mutating func add(
         _ name: String, foreignKeys: ForeignKeys = .checkedAtEnd, _ body: @escaping @Sendable (Connection) throws -> Void
@@ -84,12 +85,13 @@ public struct Migrator: Sendable {
     /// }
     /// ```
     /// If a database has had the last of the former migrations, and so all of them, the new migration counts as done: `body` is not
-    /// called, and nothing is written. If it has had only some of them, this one runs, and `body` must make the missing changes.
+    /// called, and nothing is written. If it has had only some of them, the new migration runs, and `body` must make the missing
+    /// changes.
     /// - Parameters:
     ///   - name: a unique name.
     ///   - former: the names of the former migrations, in order. Do not add these any more. They may include a migration that was
     ///     itself a merge, after those that it replaced. Keep the names for as long as databases with them may exist.
-    ///   - foreignKeys: how foreign keys are treated meanwhile. Default: they are checked at the end.
+    ///   - foreignKeys: how foreign keys are treated during the migration. Default: they are checked at the end.
     ///   - body: the migration's changes. It receives the names of the former migrations that the database has had, in order; none
     ///     for a new database.
     public mutating func add(
@@ -102,8 +104,8 @@ public struct Migrator: Sendable {
     /// The names of all migrations, in order.
     public var names: [String] { migrations.map(\.name) }
 
-    /// The names of the migrations that a database has had, in order, including former migrations that were merged since. Those
-    /// that it is to adopt count.
+    /// The names of the migrations that a database has had, in order, including former migrations that were merged since.
+    /// Migrations that the database will adopt are included.
     /// - Throws: ``DatabaseError``, and any error that a condition of ``adopt(through:when:)`` throws.
     public func applied(in db: Connection) throws -> [String] {
         let recorded = try recorded(in: db)
@@ -121,17 +123,17 @@ public struct Migrator: Sendable {
     /// - Throws: ``DatabaseError/Reason/migration`` if the database has a migration that this program does not know, from a newer
     ///   version of it, or if a migration was added before a migration that is already done;
     ///   ``DatabaseError/Reason/invalidArgument`` for two migrations of the same name, including merged ones, and for an empty
-    ///   name. Also what the conditions of ``adopt(through:when:)`` throw.
+    ///   name. Also any error that a condition of ``adopt(through:when:)`` throws.
     public func pending(in db: Connection) throws -> [String] {
         Array(names.dropFirst(try position(in: db).done))
     }
 }
 
 extension Migrator {
-    /// Runs all pending migrations, each in its own transaction. If there are none, nothing is written, but those that the database
-    /// adopts (``adopt(through:when:)``).
+    /// Runs all pending migrations, each in its own transaction. If no migration is pending, nothing is written except the names of
+    /// migrations that the database adopts (``adopt(through:when:)``).
     ///
-    /// Several processes may do this at the same time: each migration still runs only once.
+    /// Several processes may migrate at the same time: each migration still runs only once.
     /// - Parameters:
     ///   - db: the connection, outside a transaction.
     ///   - last: the name of the last migration to run. Default: nil, for all.
@@ -249,7 +251,7 @@ extension Migrator {
 extension Migrator {
     /// Runs all pending migrations, as for a connection.
     /// - Parameters:
-    ///   - database: a queue or a pool, whose other calls wait meanwhile.
+    ///   - database: a queue or a pool, whose other calls wait during the migration.
     ///   - last: the last migration to run; nil, the default, for all.
     /// - Returns: the names of the migrations that have run.
     /// - Throws: the same errors as for a connection.
@@ -260,7 +262,7 @@ extension Migrator {
 
     /// Runs all pending migrations, as for a connection, and suspends the task instead of blocking a thread.
     /// - Parameters:
-    ///   - database: a queue or a pool, whose other calls wait meanwhile.
+    ///   - database: a queue or a pool, whose other calls wait during the migration.
     ///   - last: the last migration to run; nil, the default, for all.
     /// - Returns: the names of the migrations that have run.
     /// - Throws: the same errors as for a connection; `CancellationError` when the task is cancelled.

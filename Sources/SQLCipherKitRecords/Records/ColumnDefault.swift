@@ -26,7 +26,7 @@ public struct ColumnDefault<Value> {
     /// True if the property was set, to a value or to nil.
     public private(set) var isSet: Bool
 
-    /// The value; nil for NULL, and as long as it was not set.
+    /// The value; nil for NULL, and until the property is set.
     public var wrappedValue: Value? {
         get { value }
         set {
@@ -112,7 +112,7 @@ extension ColumnDefault: Decodable where Value: Decodable {
 // Synthesised coding calls these for a type's properties, because they are the most specific overloads.
 
 extension KeyedEncodingContainer {
-    /// Encodes a property that was set, even to nil; omits the key of a property that was not.
+    /// Encodes a property that was set, even to nil. Omits the key of a property that was never set.
     /// - Parameters:
     ///   - property: the property.
     ///   - key: its coding key.

@@ -48,14 +48,14 @@ public struct SQLAssignments<Record: SQLRecord> {
         set(property) { SQLExpression<Value>.bound(value, $0) }
     }
 
-    /// Sets a column to a value that is not a single simple one, stored as JSON as when a record is inserted.
+    /// Sets a column to a compound value, which is stored as JSON, as when a record is inserted.
     @_disfavoredOverload
     public mutating func callAsFunction<Value: Encodable>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
         let stored = SQLExpression<Value>.stored(value) ?? SQLValue.null
         set(property) { "\(ProfiledValue(stored, $0))" }
     }
 
-    /// Sets a column to an expression. If it is stored in another form than the column, it is converted.
+    /// Sets a column to an expression. If the expression's values are stored in another form than the column's, they are converted.
     public mutating func callAsFunction<Value>(_ property: KeyPath<Record, Value> & Sendable, to expression: SQLExpression<Value>) {
         set(property) { expression.converted(to: $0).sql }
     }
@@ -98,7 +98,7 @@ extension Connection {
         return try changedValues(query.deletion(list.sql)) { row in try list.read(row) }
     }
 
-    /// Deletes the rows of a query, and returns a value of a type that codes itself from each row.
+    /// Deletes the rows of a query, and returns a value of a `Codable` type from each row.
     /// - Throws: the errors of ``deleteAll(_:)``, or an error for a value that cannot be read; then nothing is deleted.
     @_disfavoredOverload
     public func deleteAll<Record: SQLRecord, Value: Decodable>(
@@ -149,7 +149,7 @@ extension Connection {
         }
     }
 
-    /// Changes columns in all rows of a query, and returns a value of a type that codes itself from each changed row.
+    /// Changes columns in all rows of a query, and returns a value of a `Codable` type from each changed row.
     /// - Throws: the errors of ``updateAll(_:_:)``, or an error for a value that cannot be read; then nothing is changed.
     @_disfavoredOverload
     public func updateAll<Record: SQLRecord, Value: Decodable>(

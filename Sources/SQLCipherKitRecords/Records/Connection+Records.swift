@@ -19,11 +19,11 @@ extension Connection {
     /// print(note.id!)
     /// ```
     /// Nil means NULL, even in a column that has a default. Only in the primary key does it mean that the database chooses the
-    /// value: a row id or the column's default. A column gets its default if the record does not encode its key: a property marked
-    /// with ``ColumnDefault`` is not encoded until it is set, and your own `encode(to:)` may omit keys as well.
+    /// value: a row id or the column's default. If the record does not encode the key of a column, the column gets its default: a
+    /// property marked with ``ColumnDefault`` is not encoded until it is set, and your own `encode(to:)` may omit keys as well.
     ///
     /// An AUTOINCREMENT key numbers rows from 1: there 0 means the same as nil, so that `var id: Int64 = 0` can mark a new record.
-    /// Inserting, upserting and saving go by that. In any other key 0 is a value: let the property be optional there.
+    /// `insert`, `upsert` and `save` follow this rule. In any other key, 0 is a value: there, make the property optional.
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - schema: the database. Default: nil, for the first database that has the table.
@@ -143,9 +143,9 @@ extension Connection {
     /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?)
     /// // ON CONFLICT("title") DO UPDATE SET "stars" = excluded."stars" RETURNING *
     /// ```
-    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay. Nil means NULL, as for an
-    /// insertion. A column whose key the record does not encode gets its default in a new row and keeps its value in an existing
-    /// one.
+    /// Unlike `INSERT OR REPLACE`, it deletes nothing: rows that refer to this row stay. Nil means NULL, as for an insertion. If
+    /// the record does not encode the key of a column, the column gets its default in a new row and keeps its value in an existing
+    /// row.
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - columns: the columns of the unique constraint that identifies the row. Default: empty, for the primary key.
@@ -226,8 +226,8 @@ extension Connection {
         return changed
     }
 
-    /// Updates only the columns of these properties in the row with the record's key. Others, which another connection may have
-    /// changed meanwhile, keep their values.
+    /// Updates only the columns of these properties in the row with the record's key. Other columns, which another connection may
+    /// have changed meanwhile, keep their values.
     /// ```swift
     /// try db.update(note, columns: \.title, \.stars)       // UPDATE "note" SET "title" = ?, "stars" = ? WHERE "id" = ?
     /// ```
@@ -297,7 +297,7 @@ extension Connection {
     ///   - record: the record to insert if there is none.
     ///   - properties: the properties of a unique constraint or index. Default: the properties of the primary key.
     ///   - schema: the database. Default: nil, for the first database that has the table.
-    /// - Returns: the row in the database, with all that it has.
+    /// - Returns: the row in the database, with all its values.
     /// - Throws: ``DatabaseError/Reason/misuse`` if the record has no value for one of the properties; and the errors of
     ///   `insert(_:in:)`. Nothing is inserted then.
     public func findOrInsert<Record: SQLRecord>(

@@ -24,7 +24,7 @@ extension Connection {
         try savepoint { db in try records.count { try db.delete($0, in: schema) } }
     }
 
-    /// Saves records, as ``save(_:in:)`` does each of them.
+    /// Saves each record, as ``save(_:in:)`` does.
     /// - Throws: the errors of ``save(_:in:)``; then nothing is changed.
     public func save<Record: SQLRecord>(_ records: inout [Record], in schema: Schema? = nil) throws {
         var saved = records
@@ -40,7 +40,7 @@ extension Connection {
         try deleteAll(schema.map { Record.all.in($0) } ?? Record.all)
     }
 
-    /// Changes a record in a closure, and updates the columns that differ then.
+    /// Changes a record in a closure, and updates the columns that differ afterwards.
     /// ```swift
     /// try db.updateChanges(&note) { $0.stars = 5 }
     /// ```

@@ -4,7 +4,7 @@ extension DatabaseRegion {
     /// The whole table of a record type.
     public init<R: SQLRecord>(_ type: R.Type) { self.init(DatabaseTable(R.tableName)) }
 
-    /// The tables and columns that a query reads, for an observation that starts again only when these change.
+    /// The tables and columns that a query reads, for an observation that reads again only when these change.
     /// ```swift
     /// let region = try DatabaseRegion(Note.filter { $0.stars > 3 }, in: db)
     /// ```

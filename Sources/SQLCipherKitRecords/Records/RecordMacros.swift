@@ -37,21 +37,21 @@ public macro Record(
     _ table: String? = nil, options: SQLTable.Options = [], constraints: [SQLConstraint] = [], indexes: [SQLIndex] = []
 ) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMacro")
 
-/// The whole primary key of a record, as ``SQLColumn/primaryKey(autoincrement:)`` has it. For one of several columns write
-/// `constraints: [.primaryKey("a", "b")]`.
-/// - Parameter autoincrement: whether the number of a deleted row is never given again. Default: no.
+/// Makes the property the whole primary key of a record, like ``SQLColumn/primaryKey(autoincrement:)``. For a key of several
+/// columns, write `constraints: [.primaryKey("a", "b")]`.
+/// - Parameter autoincrement: whether the number of a deleted row is never reused. Default: no.
 @attached(peer)
 public macro PrimaryKey(autoincrement: Bool = false) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// The column of a property, where it is not just one of the same name.
+/// The column of a property, if it is more than a column of the same name.
 /// - Parameters:
 ///   - name: the column's name, a literal. Default: the property's.
-///   - notNull: whether NULL is refused; so it is for a property that is not optional. Default: no.
+///   - notNull: whether NULL is refused; a property that is not optional always refuses NULL. Default: no.
 ///   - unique: whether no two rows may have the same value. Default: no.
-///   - uniqueOnConflict: the same, with the behavior for a second row of the same value. Default: not unique.
-///   - collate: the collation that text is compared by. Default: bytes.
-///   - default: the value of a row that is inserted without one. Default: NULL.
-///   - defaultSQL: the same, as an expression such as `"CURRENT_TIMESTAMP"`.
+///   - uniqueOnConflict: the behavior for a second row of the same value, which makes the column unique. Default: not unique.
+///   - collate: the collation that compares text. Default: byte by byte.
+///   - default: the value in a row that is inserted without a value. Default: NULL.
+///   - defaultSQL: the default as an SQL expression, such as `"CURRENT_TIMESTAMP"`.
 ///   - check: a condition that each row must meet. Default: none.
 @attached(peer)
 public macro Column(
@@ -74,12 +74,12 @@ public macro References(
     onUpdate: SQLForeignKey.Action = .noAction, isDeferred: Bool = false
 ) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A column whose value is computed from others, and which is read and never written; see ``SQLColumn/generated(as:_:)``.
+/// A column whose value is computed from other columns, and which is read but never written; see ``SQLColumn/generated(as:_:)``.
 @attached(peer)
 public macro Generated(as expression: SQL, _ generation: SQLColumn.Generation = .virtual) =
     #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A column that stores its values by a profile of its own; see ``ColumnCodingCustomizable/columnProfiles``.
+/// A column that stores its values in the forms of its own profile; see ``ColumnCodingCustomizable/columnProfiles``.
 @attached(peer)
 public macro Stored(_ profile: ValueProfile) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
@@ -95,7 +95,7 @@ public macro Stored(uuids: UUIDStrategy) = #externalMacro(module: "SQLCipherKitM
 @attached(peer)
 public macro Stored(decimals: DecimalStrategy) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A stored property that has no column. It needs a value to begin with.
+/// A stored property that has no column. Give it an initial value.
 @attached(peer)
 public macro Ignored() = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 

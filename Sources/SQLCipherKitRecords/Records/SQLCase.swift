@@ -1,14 +1,15 @@
 import SQLCipherKitCore
 
-/// A value chosen by conditions, the first that holds (<https://sqlite.org/lang_expr.html#the_case_expression>).
+/// A value chosen by conditions: the value of the first condition that holds
+/// (<https://sqlite.org/lang_expr.html#the_case_expression>).
 /// ```swift
 /// Book.all.select { book in
 ///     SQLCase(when: book.pages > 500, then: "long").when(book.pages > 100, then: "usual").otherwise("short")
 /// }
 /// // CASE WHEN "book"."pages" > ? THEN ? WHEN "book"."pages" > ? THEN ? ELSE ? END
 /// ```
-/// All values have the form of the first expression among them, or the connection's; see
-/// ``ColumnCodingCustomizable/columnProfiles``.
+/// All values are stored in the form of the first expression among them or, if there is no expression, in the connection's form;
+/// see ``ColumnCodingCustomizable/columnProfiles``.
 public struct SQLCase<Value>: Sendable {
     /// A value, which is not written until the form of all values is known.
     private enum Part: Sendable {
@@ -35,35 +36,35 @@ public struct SQLCase<Value>: Sendable {
         self.init(condition, Self.part(value))
     }
 
-    /// A value, of a type that codes itself, for rows that meet a condition.
+    /// A value of a `Codable` type for rows that meet a condition.
     @_disfavoredOverload
     public init(when condition: SQLPredicate, then value: Value) where Value: Codable { self.init(condition, Self.coded(value)) }
 
-    /// A value for rows that meet this condition and none before it.
+    /// A value for rows that meet this condition and no earlier condition.
     public func when(_ condition: SQLPredicate, then value: SQLExpression<Value>) -> Self { with(condition, .expression(value)) }
 
-    /// A value for rows that meet this condition and none before it.
+    /// A value for rows that meet this condition and no earlier condition.
     public func when(_ condition: SQLPredicate, then value: Value) -> Self where Value: SQLValueConvertible {
         with(condition, Self.part(value))
     }
 
-    /// A value, of a type that codes itself, for rows that meet this condition and none before it.
+    /// A value of a `Codable` type for rows that meet this condition and no earlier condition.
     @_disfavoredOverload
     public func when(_ condition: SQLPredicate, then value: Value) -> Self where Value: Codable {
         with(condition, Self.coded(value))
     }
 
-    /// The value where no condition holds.
+    /// The value for rows that meet no condition.
     public func otherwise(_ value: SQLExpression<Value>) -> SQLExpression<Value> { made(.expression(value)) }
 
-    /// The value where no condition holds.
+    /// The value for rows that meet no condition.
     public func otherwise(_ value: Value) -> SQLExpression<Value> where Value: SQLValueConvertible { made(Self.part(value)) }
 
-    /// The value, of a type that codes itself, where no condition holds.
+    /// The value of a `Codable` type for rows that meet no condition.
     @_disfavoredOverload
     public func otherwise(_ value: Value) -> SQLExpression<Value> where Value: Codable { made(Self.coded(value)) }
 
-    /// NULL where no condition holds.
+    /// NULL for rows that meet no condition.
     public var otherwiseNull: SQLExpression<Value?> { made(nil) }
 
     private static func part(_ value: Value) -> Part where Value: SQLValueConvertible {

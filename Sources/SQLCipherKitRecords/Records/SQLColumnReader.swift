@@ -43,7 +43,7 @@ public struct SQLColumnReader: ~Copyable {
 
     /// The value of the next column. An optional value without a column is nil.
     /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
-    ///   ``DatabaseError/Reason/noSuchColumn`` after the last one and for one that the row does not have.
+    ///   ``DatabaseError/Reason/noSuchColumn`` after the last column, and for a column that the row does not have.
     @inlinable
     @inline(__always)
     public mutating func next<T: SQLValueConvertible>(_ type: T.Type = T.self) throws -> T {
@@ -52,9 +52,9 @@ public struct SQLColumnReader: ~Copyable {
         return try Row._Column(handle, column, own?[Int(column)]).read(as: T.self)
     }
 
-    /// The value of the next column for a type that codes itself: from a single value, or from JSON as text or JSONB. NULL is nil
-    /// for an optional type.
-    /// - Throws: as for other types; the errors of the type's own decoding, a `DecodingError` as a
+    /// The value of the next column for a `Decodable` type: from a single value, or from JSON as text or JSONB. NULL is nil for an
+    /// optional type.
+    /// - Throws: the errors of `next` for other types, and the errors of the type's own decoding. A `DecodingError` becomes a
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON.
     @_disfavoredOverload
     public mutating func next<T: Decodable>(_ type: T.Type = T.self) throws -> T {
@@ -71,9 +71,9 @@ public struct SQLColumnReader: ~Copyable {
         }
     }
 
-    /// The value of the next column for a property with a default: it is set, to nil where the column is NULL, unless the row has
-    /// no such column.
-    /// - Throws: as for other types.
+    /// The value of the next column for a property with a default. The property is set (to nil if the column is NULL), unless the
+    /// row has no such column.
+    /// - Throws: the errors of `next` for a value of this type.
     public mutating func next<T: SQLValueConvertible>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws
         -> ColumnDefault<T>
     {
@@ -82,8 +82,8 @@ public struct SQLColumnReader: ~Copyable {
         return ColumnDefault(wrappedValue: try Row._Column(handle, column, own?[Int(column)]).read(as: T?.self))
     }
 
-    /// The same for a type that codes itself.
-    /// - Throws: as for other types.
+    /// The value of the next column for a property of a `Decodable` type with a default.
+    /// - Throws: the errors of `next` for a value of this type.
     @_disfavoredOverload
     public mutating func next<T: Decodable>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws -> ColumnDefault<T> {
         let isThere = index >= end || order.map { $0[Int(index)] >= 0 } ?? true

@@ -48,9 +48,10 @@ public struct SQLColumnWriter: ~Copyable {
         }
     }
 
-    /// Writes the next column from a type that codes itself: a single value, or else JSON in the form that its
-    /// ``JSONCodingOptions/columnFormat`` says. Nil is NULL.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error of its own encoding.
+    /// Writes the next column from an `Encodable` type: a single value, or else JSON in the type's
+    /// ``JSONCodingOptions/columnFormat``. Nil is NULL.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error of the value's own
+    ///   encoding.
     @_disfavoredOverload
     public mutating func put<T: Encodable>(_ value: T) throws {
         // A value that is not bound is not encoded.
@@ -63,19 +64,19 @@ public struct SQLColumnWriter: ~Copyable {
     }
 
     /// Writes the next column from a property with a default, or leaves the column out while it is not set.
-    /// - Throws: as for other values.
+    /// - Throws: the errors of `put` for a value of this type.
     public mutating func put<T: SQLValueConvertible>(_ property: ColumnDefault<T>) throws {
         if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
     }
 
     /// Writes the next column from a property with a default, or leaves the column out while it is not set.
-    /// - Throws: as for other values.
+    /// - Throws: the errors of `put` for a value of this type.
     @_disfavoredOverload
     public mutating func put<T: Encodable>(_ property: ColumnDefault<T>) throws {
         if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
     }
 
-    /// Leaves out the next column: an insertion gives it its default, an update does not change it.
+    /// Leaves out the next column: an insertion gives the column its default, and an update does not change it.
     /// - Throws: ``DatabaseError/Reason/misuse`` after the last column.
     public mutating func leaveOut() throws {
         if index >= count { throw pastEnd() }

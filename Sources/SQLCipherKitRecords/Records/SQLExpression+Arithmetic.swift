@@ -10,7 +10,7 @@ import SQLCipherKitCore
 
 // Each operator takes expressions and values, on either side, and either may be optional: a type of numbers may itself be one.
 
-/// The sum of two numbers, or two texts, one after the other.
+/// The sum of two numbers, or two texts joined.
 public func + <A: _SQLAddable>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, A._sqlAddition, b) }
 public func + <A: _SQLAddable>(a: SQLExpression<A>, b: A) -> SQLExpression<A> { infix(a, A._sqlAddition, b) }
 public func + <A: _SQLAddable>(a: A, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, A._sqlAddition, b) }
@@ -31,7 +31,7 @@ public func * <A: SQLNumber>(a: A, b: SQLExpression<A>) -> SQLExpression<A> { in
 public func * <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
 where A._Plain == B._Plain { infix(a, "*", b) }
 
-/// The quotient, of integers without the fraction; NULL for a division by zero.
+/// The quotient, without its fraction for integers; NULL for a division by zero.
 public func / <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
 where A._Plain == B._Plain { infix(a, "/", b) }
 public func / <A: SQLNumber>(a: SQLExpression<A>, b: A._Plain) -> SQLExpression<A._Plain?> { infix(a, "/", b) }
@@ -67,7 +67,7 @@ private func isReal(_ type: any Any.Type) -> Bool { type == Double.self || type 
 
 /// A type for which `+` is defined: numbers and text.
 public protocol _SQLAddable: SQLValueConvertible {
-    /// SQL's operator for it.
+    /// SQL's operator for the addition.
     static var _sqlAddition: String { get }
 }
 

@@ -125,14 +125,14 @@ extension _SQLListBuilder {
     public static func buildArray(_ parts: [[_Element]]) -> [_Element] { parts.flatMap { $0 } }
 }
 
-/// Functions of text, NULL where the text is (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars, and only
-/// ASCII letters have a case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
+/// Functions of text, which are NULL if the text is NULL (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars,
+/// and only ASCII letters have a case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
 extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String {
-    /// In small letters.
+    /// The text in lowercase.
     public func lowercased() -> Self { call("lower", sql) }
-    /// In capitals.
+    /// The text in uppercase.
     public func uppercased() -> Self { call("upper", sql) }
-    /// Without spaces at both ends.
+    /// The text without spaces at its beginning and end.
     public func trimmed() -> Self { call("trim", sql) }
 
     /// The first characters. A negative count is an error when the query runs.
@@ -141,8 +141,8 @@ extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String
         return call("substr", "\(sql), 1, \(count)")
     }
 
-    /// Every place of one text replaced by another. A text that begins with a NUL character is an error, because SQLite would
-    /// replace nothing.
+    /// The text with every occurrence of one text replaced by another. It is an error if the replaced text begins with a NUL
+    /// character, because SQLite would replace nothing.
     public func replacing(_ text: String, with other: String) -> Self {
         let isCut = text.utf8.first == 0
         let place: SQL = isCut ? "\(RefusedValue(.invalidArgument("the text to replace begins with a NUL character")))" : "\(text)"
@@ -156,17 +156,17 @@ extension SQLExpression where Value == String {
 }
 
 extension SQLExpression where Value == String? {
-    /// The number of characters; NULL where the text is.
+    /// The number of characters; NULL if the text is NULL.
     @_documentation(visibility: private)
     public var length: SQLExpression<Int?> { call("length", sql) }
 }
 
 /// Functions of numbers.
 extension SQLExpression where Value: SQLNumber {
-    /// Without its sign. Of the least `Int64` it is an error.
+    /// The number without its sign. For `Int64.min`, it is an error.
     public var magnitude: Self { call("abs", sql) }
 
-    /// Rounded to so many digits after the point, half away from zero. Default: to none.
+    /// The number rounded to this many digits after the decimal point, with halves away from zero. Default: 0.
     public func rounded(_ digits: Int = 0) -> Self where Value._Plain == Double {
         call("round", "\(sql), \(digits)")
     }
@@ -178,9 +178,9 @@ extension SQLExpression {
     }
 }
 
-/// A type that SQL can turn values into (<https://sqlite.org/lang_expr.html#castexpr>).
+/// A type that SQL can convert values to (<https://sqlite.org/lang_expr.html#castexpr>).
 public protocol _SQLCastable: SQLValueConvertible {
-    /// SQL's name for it.
+    /// SQL's name for the type.
     static var _sqlCastType: String { get }
 }
 
@@ -191,15 +191,15 @@ extension String: _SQLCastable { public static var _sqlCastType: String { "TEXT"
 extension Data: _SQLCastable { public static var _sqlCastType: String { "BLOB" } }
 
 extension SQLExpression {
-    /// The value turned into another type, as SQLite does it: the number that a text begins with, 0 if it begins with none; a
-    /// number without its fraction; a number's text.
+    /// The value converted to another type by SQLite's rules. A text becomes the number that it begins with, or 0 without a number;
+    /// a number loses its fraction, or becomes text.
     /// ```swift
     /// Book.all.select { $0.pages.cast(to: Double.self) / 3 }     // CAST("book"."pages" AS REAL) / ?
     /// ```
     /// To give an expression another type without changing its value, see ``typed(_:)``.
     public func cast<T: _SQLCastable>(to type: T.Type) -> SQLExpression<T> { cast() }
 
-    /// A value that may be NULL turned into another type.
+    /// A value that may be NULL, converted to another type.
     @_documentation(visibility: private)
     public func cast<T: _SQLCastable, V>(to type: T.Type) -> SQLExpression<T?> where Value == V? { cast() }
 
@@ -212,13 +212,13 @@ extension SQLExpression {
 
 // MARK: Bits
 
-/// The bits that both have.
+/// The bits that are set in both numbers.
 public func & <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, "&", "\(b)") }
 public func & <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, "&", "\(b)") }
 
-/// The bits that one of them has.
+/// The bits that are set in either number.
 public func | <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
 public func | <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
@@ -232,7 +232,7 @@ where A._Plain: BinaryInteger { bits(a, "<<", "\(b)") }
 public func >> <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
 where A._Plain: BinaryInteger { bits(a, ">>", "\(b)") }
 
-/// All bits the other way round.
+/// The number with all its bits inverted.
 public prefix func ~ <A: SQLNumber>(a: SQLExpression<A>) -> SQLExpression<A> where A._Plain: SignedInteger {
     SQLExpression("~ \(a)", .custom, isLoose: a.isLoose)
 }

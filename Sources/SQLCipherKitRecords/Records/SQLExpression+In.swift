@@ -86,7 +86,7 @@ extension SQLSelection: _SQLValues where Element: SQLValueConvertible {
 
 extension SQLExpression where Value: SQLValueConvertible {
     /// The condition that the expression equals one of some values: the elements of an array or a set, the values of a range of any
-    /// kind, or the rows of a query. NULL is among the values if a nil is.
+    /// kind, or the rows of a query. NULL matches if the values include nil.
     /// ```swift
     /// Book.filter { $0.pages.in(100..<200) || $0.state.in([.draft, .done]) }
     /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
@@ -97,7 +97,7 @@ extension SQLExpression where Value: SQLValueConvertible {
 }
 
 extension SQLExpression {
-    /// A condition: the value, of a type that codes itself, is among a query's values.
+    /// The condition that the value of a `Codable` type is among a query's values.
     @_disfavoredOverload
     public func `in`<Request: SQLRequest>(_ request: Request) -> SQLPredicate where Request.Element == Value {
         among(request.selection, hasNulls: Value.self is any SQLNullable.Type)

@@ -31,18 +31,18 @@ extension SQLExpression {
 
 /// Arrays that are stored as JSON.
 extension SQLExpression {
-    /// The condition that an array that is stored as JSON has an element (<https://sqlite.org/json1.html#jeach>). The query reads
-    /// each array: an index does not help.
+    /// The condition that an array in JSON contains a value (<https://sqlite.org/json1.html#jeach>). The query reads every array,
+    /// because no index can help.
     /// ```swift
     /// let travelling = try db.fetchAll(Note.filter { $0.tags.contains("travel") })
     /// ```
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element] { has(element) }
 
-    /// The condition that an array that may be NULL, and then has no elements, has an element.
+    /// The condition that an array in JSON contains a value. A NULL column counts as an empty array.
     @_documentation(visibility: private)
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element]? { has(element) }
 
-    /// The condition that an array in a column of its own has an element.
+    /// The condition that the array in a ``JSONColumn`` contains a value.
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == JSONColumn<[Element]> {
         has(element)
     }
@@ -61,16 +61,16 @@ extension SQLExpression {
 /// and the order of members matters. If a column does not contain JSON, the query throws. The comparison cannot use an index on the
 /// column itself, only an index on the expression `json(column)`.
 extension SQLExpression {
-    /// The condition that a value stored as JSON, or another value that codes itself, equals `b`; nil is NULL.
+    /// The condition that a value of a `Codable` type, stored as JSON or as a single value, equals `b`; nil is NULL.
     @_disfavoredOverload
     public static func == (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.equal, b) ?? a.isNull }
 
-    /// The condition that a value stored as JSON, or another value that codes itself, differs from `b`; nil is NULL.
+    /// The condition that a value of a `Codable` type, stored as JSON or as a single value, differs from `b`; nil is NULL.
     @_disfavoredOverload
     public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.notEqual, b) ?? a.isNotNull }
 
-    /// The condition that a value stored as JSON, or another value that codes itself, equals one of these. NULL matches if the list
-    /// contains nil.
+    /// The condition that a value of a `Codable` type, stored as JSON or as a single value, equals one of these. NULL matches if
+    /// the list contains nil.
     @_disfavoredOverload
     public func `in`(_ values: some Sequence<Value>) -> SQLPredicate where Value: Codable {
         var (list, hasNil) = ([any SQLValueConvertible](), false)
@@ -148,9 +148,9 @@ extension SQLExpression {
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
     /// The property must be a stored property, and so must the properties on the way to it: `\.address.city`, `\.address?.city`.
-    /// Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Each is found under its own name: where its
-    /// coding key has another text, use ``json(_:as:)`` with that. Its type must be a ``SQLJSONScalar``. For elements of arrays and
-    /// other types, see ``json(_:as:)`` as well.
+    /// Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Each property is looked up under its own name:
+    /// if its coding key is different, pass the coding key to ``json(_:as:)`` instead. The type of the property must be a
+    /// ``SQLJSONScalar``. For elements of arrays and for other types, see ``json(_:as:)`` as well.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == JSONColumn<Root> { value(property) }
 

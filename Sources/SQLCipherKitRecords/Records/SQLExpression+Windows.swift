@@ -4,13 +4,13 @@ import SQLCipherKitCore
 /// The methods follow an aggregate function such as ``SQLExpression/sum()-(_)``. After anything else they are an error when the
 /// query runs.
 extension SQLExpression {
-    /// Applies the function to the rows alone that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
+    /// Applies the function only to the rows that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
     /// ```swift
     /// Book.all.select { (.countAll, .countAll.where($0.pages > 500)) }
     /// ```
     public func `where`(_ condition: SQLPredicate) -> Self { call { "\($0) FILTER (WHERE \(condition.condition))" } }
 
-    /// For each row, computed over the rows of its window (<https://sqlite.org/windowfunctions.html>).
+    /// The function's value for each row, computed over the rows of its window (<https://sqlite.org/windowfunctions.html>).
     /// ```swift
     /// // Each book with its place among its author's, the longest first.
     /// Book.all.select { book in
@@ -44,8 +44,8 @@ public struct SQLWindow: Sendable {
 
     /// - Parameters:
     ///   - partition: the value that the rows of a window share. Default: all rows are in one window.
-    ///   - order: the order of these rows. With one, an aggregate function counts the rows up to the present one and those that are
-    ///     equal to it in the order. Default: none.
+    ///   - order: the order of these rows. With an order, an aggregate function covers the rows up to the current row, and the rows
+    ///     that are equal to it in the order. Default: none.
     public init<each Value>(partition: repeat SQLExpression<each Value>, order: SQLOrdering...) {
         var terms: [SQL] = []
         for expression in repeat each partition { terms.append(expression.sql) }
@@ -60,7 +60,7 @@ public struct SQLWindow: Sendable {
     }
 }
 
-/// A function that is computed over the rows of a window, which it needs to be an expression
+/// A window function, which becomes an expression when you give it a window
 /// (<https://sqlite.org/windowfunctions.html#built_in_window_functions>).
 /// ```swift
 /// Book.all.select { ($0.title, $0.pages.lag().over(SQLWindow(order: $0.pages.ascending))) }
@@ -77,9 +77,9 @@ public struct SQLWindowValue<Value>: Sendable {
 extension SQLExpression {
     /// The row's number, from 1.
     public static func rowNumber() -> SQLWindowValue<Int> { SQLWindowValue("row_number()") }
-    /// The row's rank, from 1. Equal rows have the same rank, and as many ranks are left out after them.
+    /// The row's rank, from 1. Equal rows have the same rank, and after them as many ranks are left out.
     public static func rank() -> SQLWindowValue<Int> { SQLWindowValue("rank()") }
-    /// The row's rank, from 1. Equal rows have the same rank, and none is left out.
+    /// The row's rank, from 1. Equal rows have the same rank, and no rank is left out.
     public static func denseRank() -> SQLWindowValue<Int> { SQLWindowValue("dense_rank()") }
 
     /// The number of the row's part, from 1, if the rows are divided into parts of about the same size.

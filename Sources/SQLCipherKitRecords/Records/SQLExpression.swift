@@ -9,12 +9,12 @@ import SQLCipherKitCore
 /// Note.filter { SQLPredicate("\($0.stars) % 2 = \(1)") }  // "note"."stars" % 2 = ?
 /// ```
 /// A condition is true or false, never NULL, as in Swift: nil equals nil and differs from everything else, and `!`, `&&`, `||` and
-/// `== false` mean what they mean there. An order, which Swift does not have for optionals, is false where a side is nil, and so
-/// are `between`, `like` and your own SQL where they are NULL. Their negation is true there.
+/// `== false` mean the same as in Swift. A comparison by order, which Swift does not have for optionals, is false if a side is nil.
+/// `between`, `like` and your own SQL are false if they are NULL. The negation of such a condition is then true.
 ///
-/// An expression also knows how its values are stored, if that is not how the connection's ``ValueProfile`` says; see
-/// ``ColumnCodingCustomizable/columnProfiles``. Values that it meets are bound in that form, and expressions of another form are
-/// converted.
+/// An expression also knows the form in which its values are stored, if this form differs from the connection's ``ValueProfile``;
+/// see ``ColumnCodingCustomizable/columnProfiles``. Values that you compare with it are bound in the same form, and expressions of
+/// another form are converted.
 public struct SQLExpression<Value>: Sendable {
     let fragment: SQLFragment
     private let ownPrecedence: SQLPrecedence
@@ -23,7 +23,7 @@ public struct SQLExpression<Value>: Sendable {
     /// True if it may be NULL although its type has no nil: your own SQL, and some conditions.
     let isLoose: Bool
 
-    /// The expression's SQL, with its values. That of a condition is never NULL.
+    /// The expression's SQL, with its values. The SQL of a condition is never NULL.
     public var sql: SQL { written.sql }
 
     init(_ sql: SQL, _ precedence: SQLPrecedence, _ form: ValueProfile? = nil, isLoose: Bool = false) {
@@ -104,7 +104,7 @@ extension SQL.StringInterpolation {
 
 /// Values that may be absent.
 extension SQLExpression {
-    /// The value, or another value where it is NULL.
+    /// The value, or another value if it is NULL.
     /// ```swift
     /// Book.all.select { $0.subtitle ?? $0.title }     // coalesce("book"."subtitle", "book"."title")
     /// ```
@@ -114,7 +114,7 @@ extension SQLExpression {
     public static func ?? <T>(a: Self, b: Self) -> Self where Value == T? { coalesce(a, b.converted(to: a.form).sql) }
     public static func ?? <T: SQLValueConvertible>(a: Self, b: T) -> SQLExpression<T> where Value == T? { coalesce(a, a.bound(b)) }
 
-    /// The value, or another value where it is NULL, of a type that codes itself.
+    /// The value of a `Codable` type, or another value if it is NULL.
     @_disfavoredOverload
     public static func ?? <T: Codable>(a: Self, b: T) -> SQLExpression<T> where Value == T? {
         coalesce(a, "\(ProfiledValue(SQLExpression<T>.stored(b) ?? SQLValue.null, a.form))")
@@ -124,7 +124,7 @@ extension SQLExpression {
         SQLExpression<T>("coalesce(\(a.sql), \(b))", .atom, a.form, isLoose: isLoose)
     }
 
-    /// The expression as an optional one: for a place that needs one.
+    /// The expression as an optional, for where an optional is required.
     public var optional: SQLExpression<Value?> { typed() }
 }
 
@@ -250,7 +250,7 @@ extension SQLExpression where Value: SQLValueConvertible {
     where B._Plain == Value._Plain { order(.greaterOrEqual, a, b) }
 }
 
-/// Comparisons of an expression whose type codes itself with another expression.
+/// Comparisons of an expression of a `Codable` type with another expression.
 @_documentation(visibility: private)
 extension SQLExpression {
     @_disfavoredOverload
@@ -311,8 +311,7 @@ extension SQLExpression {
     /// The condition that the text matches a pattern in which text is taken literally, such as `.contains("100%")`.
     public func like(_ pattern: LikePattern) -> SQLPredicate { matching(pattern.condition(on: operand(.atom))) }
 
-    /// The condition that the text begins with another text, byte for byte, as Swift's texts of the same bytes do. Every text
-    /// begins with the empty text.
+    /// The condition that the text begins with another text, byte for byte. Every text begins with the empty text.
     public func hasPrefix(_ prefix: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
         matching("instr(\(sql), \(prefix)) = 1")
     }

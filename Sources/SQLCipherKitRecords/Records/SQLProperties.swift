@@ -5,7 +5,7 @@ import SQLCipherKitCore
 @dynamicMemberLookup
 public struct SQLProperties<Record: SQLRecord> {
     /// The column of a property, with the property's name, the type that its values are stored as, and `NOT NULL` unless it is
-    /// optional. If its coding key is another, or for a computed or observed property, set the name with ``SQLColumn/named(_:)``.
+    /// optional. If its coding key is different, or for a computed or observed property, set the name with ``SQLColumn/named(_:)``.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
         SQLColumn(
             property: AnyProperty(keyPath),

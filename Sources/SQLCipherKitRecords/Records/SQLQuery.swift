@@ -113,7 +113,7 @@ extension SQLRecord {
         all.select(expression)
     }
 
-    /// Values of a type that codes itself, of all records.
+    /// Values of a `Codable` type, from all records.
     @_disfavoredOverload
     public static func select<Value: Decodable & Sendable>(
         _ expression: (SQLColumns<Self>) -> SQLExpression<Value>

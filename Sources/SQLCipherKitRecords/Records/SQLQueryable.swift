@@ -144,7 +144,7 @@ extension SQLQueryable {
         return SQLSelection(query.selection.clauses, list, read: { row in try list.read(row) })
     }
 
-    /// Selects a value of a type that codes itself, such as an enumeration or a document.
+    /// Selects a value of a `Codable` type, such as an enumeration or a document.
     @_disfavoredOverload
     public func select<Value: Decodable & Sendable>(_ expression: (Columns) -> SQLExpression<Value>) -> SQLSelection<Value> {
         let (query, list) = with { SQLValueList(expression($0)) }
@@ -182,7 +182,8 @@ extension SQLQueryable {
 
 /// Common table expressions (<https://sqlite.org/lang_with.html>).
 extension SQLQueryable {
-    /// Makes a query the table of a record, within this query: it can be joined, and be asked by the queries in the closures.
+    /// Lets a record's rows come from a query instead of its table, within this query: you can join these rows, and the queries in
+    /// the closures can read them.
     /// ```swift
     /// struct Total: SQLRecord {
     ///     var artist: Int64
@@ -191,8 +192,8 @@ extension SQLQueryable {
     /// let totals = Album.filter { $0.artist != nil }.group { $0.artist }.select { ($0.artist, $0.tracks.sum() ?? 0) }
     /// let long = Artist.with(Total.self, as: totals).join(Total.self) { $0.id == $1.artist && $1.tracks > 20 }
     /// ```
-    /// The query's values are the record's columns, in order. A query for records gives the columns by their names. A `union` or
-    /// `unionAll` whose second part reads the same record is a recursion, which ends when it finds no further row:
+    /// The query's values are the record's columns, in order. In a query for records, the columns match by their names. A `union`
+    /// or `unionAll` whose second part reads the same record is a recursion, which ends when it finds no further row:
     /// ```swift
     /// struct Level: SQLRecord {
     ///     var folder: Int64
@@ -202,8 +203,8 @@ extension SQLQueryable {
     ///     .unionAll(Folder.join(Level.self) { $0.parent == $1.folder }.select { ($0.id, $1.depth + 1) })
     /// let deep = Level.with(Level.self, as: levels).filter { $0.depth > 3 }
     /// ```
-    /// Call it before the closures that read the record. Within the query, it hides a table of the same name. Values stored in
-    /// another form than the record's columns are converted, which a recursion cannot do: SQLite refuses it then.
+    /// Call it before the closures that read the record. Within the query, it hides a table of the same name. Values in another
+    /// form than the record's columns are converted. In a recursion they cannot be converted, so SQLite refuses the query.
     public func with<Row: SQLRecord>(_ type: Row.Type, as query: some SQLRequest) -> Self {
         var copy = self
         do {
@@ -214,7 +215,8 @@ extension SQLQueryable {
         return copy
     }
 
-    /// Makes the rows of your own SQL the table of a record, within this query. They give the record's columns by their names.
+    /// Lets a record's rows come from your own SQL instead of its table, within this query. The SQL must return the record's
+    /// columns by their names.
     /// ```swift
     /// struct Day: SQLRecord { var number: Int }
     /// let days = Day.with(Day.self, as: "SELECT 1 AS number UNION ALL SELECT number + 1 FROM day WHERE number < \(31)")

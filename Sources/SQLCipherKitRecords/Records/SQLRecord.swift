@@ -2,8 +2,8 @@ import SQLCipherKitCore
 
 /// A type whose values are the rows of a table.
 ///
-/// A `Codable` type needs nothing more: its coding keys are the column names, and its own name, with a lowercase beginning, is the
-/// table's unless you define ``tableName``.
+/// A `Codable` type needs nothing more: its coding keys are the names of the columns. The name of the table is the type's name with
+/// a lowercase beginning, unless you define ``tableName``.
 /// ```swift
 /// struct Note: SQLRecord {
 ///     var id: Int64?
@@ -26,8 +26,9 @@ import SQLCipherKitCore
 /// }
 /// try db.create(Note.table)
 /// ```
-/// It is read wherever rows are (``SQLRowConvertible``), by SQL too: `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values
-/// are read and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
+/// Every call that fetches rows can read it (``SQLRowConvertible``), also with SQL:
+/// `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read and written as by ``Row/decode(_:)`` and
+/// ``Connection/insert(_:into:onConflict:in:)``.
 public protocol SQLRecord: Codable, _SQLSource, ColumnCodingCustomizable {
     /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
     /// for `HTTPRequest`.
@@ -79,7 +80,7 @@ extension String {
 
 /// The value that a query reads from a table: a record, or an optional record where an outer join may find none.
 ///
-/// ``SQLRecord`` and optionals of such types conform to it; you need not.
+/// ``SQLRecord`` types and optionals of them conform to it; you need not conform your own types.
 public protocol _SQLSource: SQLRowConvertible, Sendable {
     /// The type to read where an outer join may find no row.
     associatedtype _SQLOptional = Self?

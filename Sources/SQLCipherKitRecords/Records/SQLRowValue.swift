@@ -7,7 +7,8 @@ import SQLCipherKitCore
 /// Note.filter { SQLRowValue($0.stars, $0.id) > (last.stars, last.id) }.order { $0.stars; $0.id }.limit(20)
 /// // ("note"."stars", "note"."id") > (?, ?)
 /// ```
-/// Nil equals nil and comes before all values, as in an order: pages go on through rows in which a column is NULL.
+/// Nil equals nil and comes before all values, as in `ORDER BY`, so that paging also continues through rows in which a column is
+/// NULL.
 public struct SQLRowValue<Values>: Sendable {
     private let columns: [SQL]
     private let canBeNull: Bool

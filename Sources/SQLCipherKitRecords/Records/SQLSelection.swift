@@ -131,19 +131,20 @@ extension SQLRequest {
 /// ```
 /// The order and the limit of each part are its own; an order and a limit after them apply to the whole.
 extension SQLSelection {
-    /// The rows of both, each different row once.
+    /// The rows of both queries, each different row once.
     public func union(_ other: some SQLRequest<Element>) -> Self { compound("UNION", other.selection) }
 
-    /// The rows of both, one after the other.
+    /// All rows of both queries, including duplicates.
     public func unionAll(_ other: some SQLRequest<Element>) -> Self { compound("UNION ALL", other.selection) }
 
-    /// The rows that both have, each different row once.
+    /// The rows that both queries have, each different row once.
     public func intersect(_ other: some SQLRequest<Element>) -> Self { compound("INTERSECT", other.selection) }
 
     /// The rows that the other query does not have, each different row once.
     public func except(_ other: some SQLRequest<Element>) -> Self { compound("EXCEPT", other.selection) }
 
-    /// In the order of a column of the result, counted from 1. Further calls add columns that decide where those before are equal.
+    /// Sorts the rows by a column of the result, counted from 1. Further calls add columns, which decide if all earlier columns are
+    /// equal.
     /// - Parameters:
     ///   - number: the column, counted from 1.
     ///   - descending: whether the order is descending. Default: false.
@@ -167,7 +168,7 @@ extension SQLSelection {
         return table.form(of: table.knownNames[number - 1])
     }
 
-    /// No more than so many rows, after leaving out so many.
+    /// At most `count` rows, after skipping `offset` rows.
     /// - Parameters:
     ///   - count: the maximum number of rows, 0 or more.
     ///   - offset: the number of rows to skip, 0 or more. Default: 0.
@@ -194,13 +195,13 @@ extension SQLSelection {
 }
 
 extension SQLQuery {
-    /// The records of both, each different one once.
+    /// The records of both queries, each different record once.
     public func union(_ other: Self) -> Self { with(selection.union(other)) }
 
-    /// The records of both, one after the other.
+    /// All records of both queries, including duplicates.
     public func unionAll(_ other: Self) -> Self { with(selection.unionAll(other)) }
 
-    /// The records that both find.
+    /// The records that both queries find.
     public func intersect(_ other: Self) -> Self { with(selection.intersect(other)) }
 
     /// The records that the other query does not find.
@@ -213,12 +214,12 @@ extension SQLQuery {
     /// ```
     public var subquery: Self { SQLQuery(SQLClauses(table, query: selection.subquery)) }
 
-    /// The records of this query, those that belong to one of them, those that belong to one of these, and so on
-    /// (<https://sqlite.org/lang_with.html#recursive_common_table_expressions>). Each is found once, so a circle ends.
+    /// The records of this query, the records that belong to them, the records that belong to those, and so on
+    /// (<https://sqlite.org/lang_with.html#recursive_common_table_expressions>). Each record is found once, so a cycle ends.
     /// ```swift
     /// let inside = Folder.filter { $0.id == root }.recursive { folder, found in folder.parent == found.id }
     /// ```
-    /// - Parameter belongs: whether a record of the table belongs to one that was found.
+    /// - Parameter belongs: the condition that a record of the table belongs to a record that was found.
     public func recursive(_ belongs: (_ record: SQLColumns<Record>, _ found: SQLColumns<Record>) -> SQLPredicate) -> Self {
         var step = SQLClauses(table)
         step.sides.append(SQLClauses.Side(table: SQLTable(table.name), alias: SQLScope.freeName(table, step.sides)))

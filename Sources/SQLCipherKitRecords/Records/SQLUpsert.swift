@@ -65,7 +65,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
     }
 
     /// Leaves an existing row unchanged. Unlike ``ConflictResolution/ignore``, this applies only to the given constraint:
-    /// violations of others throw.
+    /// violations of other constraints throw.
     public var ignoring: Self {
         var copy = self
         copy.isIgnoring = true

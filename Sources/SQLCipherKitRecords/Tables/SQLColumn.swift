@@ -78,7 +78,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         return copy
     }
 
-    /// Gives the column a name other than the property's. Indexes and constraints in the same description use it too.
+    /// Gives the column a name other than the property's. Indexes and constraints in the same description use this name too.
     public func named(_ name: String) -> SQLColumn { changed { $0.name = name } }
 
     /// The column with the name that its table gives the property.
@@ -122,8 +122,8 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// The collation that compares the column's text, such as `NOCASE` or your own.
     public func collate(_ name: String) -> SQLColumn { constrained("COLLATE \(identifier: name)") }
 
-    /// Makes the column a generated one, computed from others (<https://sqlite.org/gencol.html>). Records read it but never write
-    /// it.
+    /// Makes the column a generated column, computed from other columns (<https://sqlite.org/gencol.html>). Records read it but
+    /// never write it.
     /// - Parameters:
     ///   - expression: the expression over other columns of the row.
     ///   - generation: the time at which it is computed. Default: when it is read, so that it takes no space.

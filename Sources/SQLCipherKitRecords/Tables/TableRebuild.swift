@@ -265,15 +265,16 @@ extension Schema {
     /// A column gets the values of the column with the same name, or of its expression in `values`; a new column gets its default.
     /// If the new definition refuses a row, the call throws. The next number of an AUTOINCREMENT key is kept. Triggers do not run.
     ///
-    /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` sees it as inserting every row.
+    /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` records the insertion of every row.
     ///
     /// Indexes are created again, unless the description has an index of the same name, and so are triggers, including temporary
     /// triggers. Views, other tables and full-text tables are left unchanged. If one of them no longer compiles because a column is
     /// missing, the call throws: drop it first, in the same transaction, and create it again afterwards.
     ///
-    /// Foreign keys are not enforced meanwhile, but checked at the end: if a row violates one and did not before, the call throws.
-    /// Since enforcement cannot be switched inside a transaction, call this in a migration or outside a transaction. Inside one, it
-    /// throws if the connection enforces foreign keys and the table has a foreign key or is the target of one.
+    /// Foreign keys are not enforced during the call, but checked at its end: if a row violates a foreign key and did not before
+    /// the call, the call throws. Since enforcement cannot be switched inside a transaction, call this in a migration or outside a
+    /// transaction. Inside a transaction, it throws if the connection enforces foreign keys and the table has a foreign key or is
+    /// the target of one.
     /// - Parameters:
     ///   - table: the new description, under the same name.
     ///   - values: expressions over the old columns, by the names of the new columns.
