@@ -49,13 +49,13 @@ public struct FTS5Table: Hashable, Sendable {
         ///
         /// With synchronization the content table must have a primary key, which may be of any kind. An `INTEGER PRIMARY KEY` is
         /// the row id of the hits. For any other key, the table `<name>_keys` gives each key a row id that survives `VACUUM`; rows
-        /// with NULL in that key are not indexed.
+        /// whose key is NULL are not indexed.
         /// - Parameters:
         ///   - table: the content table's name, in the same database; without synchronization it may be a view.
         ///   - rowID: the column with the integer key. Default: the `INTEGER PRIMARY KEY` in the schema; without synchronization,
         ///     `rowid`.
-        ///   - isSynchronized: whether to create the triggers. Without them, the application itself must tell FTS5 of each change.
-        ///     Default: yes.
+        ///   - isSynchronized: whether to create the triggers. Without triggers, the application itself must tell FTS5 of each
+        ///     change. Default: yes.
         case external(table: String, rowID: String? = nil, isSynchronized: Bool = true)
         /// Nowhere: only the index is stored, and a hit has only its row id and rank.
         /// - Parameters:
@@ -70,7 +70,7 @@ public struct FTS5Table: Hashable, Sendable {
         case full
         /// Row and column. A phrase, `NEAR` or an initial word becomes a search for all of its words, wherever they occur.
         case column
-        /// Only the row, which gives the smallest index. Phrases are as with ``column``; a query in columns finds nothing.
+        /// Only the row, which gives the smallest index. Phrases are as with ``column``; a query for certain columns finds nothing.
         case none
     }
 
@@ -92,16 +92,16 @@ public struct FTS5Table: Hashable, Sendable {
     ///   - content: where the text is stored. Default: in the table itself.
     ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default: FTS5's own, `unicode61` with all
     ///     accents removed, which other programs have too.
-    ///   - prefixes: the lengths, in characters, of the prefixes with a separate index, which makes searching for them faster: from
-    ///     1 to 999 each, and at most 31 of them. Default: none.
+    ///   - prefixes: the lengths, in characters, of prefixes that get a separate index, so that searches for them are faster: at
+    ///     most 31 lengths, from 1 to 999. Default: none.
     ///   - detail: the detail in which the index records the place of a word. Default: row, column and position.
     ///   - storesColumnSizes: whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a
-    ///     contentless table cannot delete, and a table with synchronized content must have no triggers of the application that
-    ///     write to the very row they are fired for. Default: yes.
+    ///     contentless table cannot delete, and a table with synchronized content must have no triggers of your own that write to
+    ///     the row that fires them. Default: yes.
     ///   - acceptsLocales: whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that
     ///     use it (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.
     ///   - hasTokenData: whether the part of a token after a NUL byte is stored but not searched for
-    ///     (<https://sqlite.org/fts5.html#the_tokendata_option>), for tokenizers that put data there. Default: no.
+    ///     (<https://sqlite.org/fts5.html#the_tokendata_option>), for tokenizers that store data there. Default: no.
     public init(
         _ name: String, columns: [Column], content: Content = .own, tokenizer: FTS5Tokenizer = .unicode61(), prefixes: [Int] = [],
         detail: Detail = .full, storesColumnSizes: Bool = true, acceptsLocales: Bool = false, hasTokenData: Bool = false
@@ -195,7 +195,7 @@ extension FTS5Table.Column {
     /// try db.main.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
     /// let hits = try db.fullText("note_fts").search("words:harbour").hits
     /// ```
-    /// A document that is NULL has no words, nor does a path that leads nowhere. If a document is not JSON, the statement that
+    /// A NULL document has no words, and neither has a path that leads nowhere. If a document is not JSON, the statement that
     /// writes it fails.
     /// - Parameters:
     ///   - name: the full-text column's name.

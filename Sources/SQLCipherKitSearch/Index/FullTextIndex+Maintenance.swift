@@ -11,11 +11,12 @@ extension FullTextIndex {
         public var content: Int
         /// The sizes of texts, the settings, and the tables for synchronization.
         public var other: Int
-        /// The sum of the three.
+        /// The sum of these three sizes.
         public var total: Int { index + content + other }
     }
 
-    /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
+    /// Rebuilds the index from its content. You need it after a change to a tokenizer, or if content changed without firing the
+    /// triggers.
     /// - Throws: an error from SQLite, for example for a contentless table, and ``DatabaseError/Reason/invalidArgument`` if another
     ///   library's triggers write to an index whose content is synchronized. The index is then as before.
     public func rebuild() throws {
@@ -39,7 +40,7 @@ extension FullTextIndex {
     /// ```
     /// - Parameters:
     ///   - pages: about how many pages of the index to write, from 1 to 1,000,000. Default: 500.
-    ///   - everything: whether to put all segments on one level first, so that repeated calls, until one returns false, have the
+    ///   - everything: whether to put all segments on one level first. Repeated calls, until a call returns false, then have the
     ///     effect of ``optimize()``. Default: no.
     /// - Returns: true if there was something to merge.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and errors from SQLite.

@@ -89,14 +89,14 @@ extension FullTextIndex {
         /// until segments are merged. SQLite before 3.42 cannot read an index written with this setting. FTS5's default: off.
         public static func secureDelete(_ isOn: Bool) -> Setting { other("secure-delete", isOn ? 1 : 0) }
 
-        /// The function that ranks hits if a search names none, with its arguments, such as `bm25(5.0, 1.0)`. FTS5's default:
-        /// `bm25()`.
+        /// The function that ranks hits if a search names no function, with its arguments, such as `bm25(5.0, 1.0)`. FTS5's
+        /// default: `bm25()`.
         public static func rank(_ function: String) -> Setting { Setting(name: "rank", value: .text(function)) }
 
         /// A setting by FTS5's name:
         /// - `automerge`: the number of segments on a level at which writes begin to merge them, from 2 to 16; 0 for never. FTS5's
         ///   default: 4.
-        /// - `crisismerge`: the number of segments on a level at which each write merges more of them, about 256 blobs, from 2 to
+        /// - `crisismerge`: the number of segments on a level at which each write merges more segments, about 256 blobs, from 2 to
         ///   1,000,000. FTS5's default: 16.
         /// - `usermerge`: the minimum number of segments on a level that ``FullTextIndex/merge(pages:everything:)`` merges, from 2
         ///   to 16. FTS5's default: 4.
@@ -176,7 +176,7 @@ extension FullTextIndex {
 
     /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
     /// ``Row/decode(_:)``.
-    /// - Throws: as the form for records.
+    /// - Throws: the errors of the form for records.
     @_disfavoredOverload
     public func records<Record: Decodable>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]

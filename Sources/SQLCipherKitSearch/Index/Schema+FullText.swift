@@ -5,7 +5,7 @@ extension Schema {
     /// Creates a full-text table and, for synchronized content, the triggers that keep it in step, in one transaction.
     /// - Parameters:
     ///   - table: the table's description.
-    ///   - ifNotExists: true to do nothing if a full-text table of that name exists, with any description. Default: false.
+    ///   - ifNotExists: true to do nothing if a full-text table of that name exists, whatever its description is. Default: false.
     ///   - populate: whether to index the rows that the content table already has. Default: yes.
     ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
     ///     undone. Default: none.
@@ -96,7 +96,7 @@ extension Schema {
 
 extension Connection {
     /// Creates a full-text table in the main database; see ``Schema/create(_:ifNotExists:populate:progress:)``.
-    /// - Throws: as that function.
+    /// - Throws: the errors of that function.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
         progress: DatabaseProgress.Handler? = nil
@@ -106,8 +106,8 @@ extension Connection {
 }
 
 extension FullTextIndex {
-    /// Drops the full-text table with the triggers that write to it, also triggers of other libraries, and the tables and views
-    /// that belong to it, as ``Schema/dropTable(_:ifExists:)`` and the statement `DROP TABLE` do. External content stays.
+    /// Drops the full-text table, the triggers that write to it (also triggers of other libraries), and the tables and views that
+    /// belong to it. ``Schema/dropTable(_:ifExists:)`` and the statement `DROP TABLE` do the same. External content stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and an error that names the trigger if one of them
     ///   also does other work. Nothing has changed then.
     public func drop() throws {

@@ -8,8 +8,8 @@
 public struct HighlightedText: Hashable, Sendable {
     /// The text without marks.
     public let text: String
-    /// The marked parts, in order and without overlaps. They begin and end between characters: if FTS5 ends one between a letter
-    /// and its combining mark, it is widened to include both.
+    /// The marked parts, in order and without overlaps. They begin and end between characters: if FTS5 ends a part between a letter
+    /// and its combining mark, the part is widened to include both.
     public let ranges: [Range<String.Index>]
 
     /// Creates text with marked parts. Overlapping parts are joined, empty parts are left out, and parts are widened to whole

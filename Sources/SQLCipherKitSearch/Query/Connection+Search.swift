@@ -10,10 +10,10 @@ extension Connection {
     /// See ``search(_:in:adapting:)`` for how the tables are ranked together.
     /// - Parameters:
     ///   - text: the user's input. Any text is accepted.
-    ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.
+    ///   - indexes: the tables: one or more, each only once. They may be in several databases of this connection.
     ///   - limit: the maximum number of hits. Default: 20.
     /// - Returns: the hits of all tables, best first.
-    /// - Throws: as ``search(_:in:adapting:)``.
+    /// - Throws: the errors of ``search(_:in:adapting:)``.
     public func search(
         _ text: String, in indexes: [FullTextIndex], limit: Int = 20
     ) throws -> FullTextSearch.Results {
@@ -28,21 +28,21 @@ extension Connection {
     /// ```
     /// ``FullTextSearch/Hit/schema``, ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/indexPosition`` tell which table a hit
     /// is from. The rules compare rows across all tables:
-    /// - words: by the missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
-    ///   as missing;
-    /// - field, place and exactness: as in a single table, each with its own heaviest column;
-    /// - relevance: by bm25, where the rows of all tables together determine how rare a word is. The length of a text is compared
-    ///   with the average of its own table, so that short mails and long articles are treated alike.
+    /// - words: rows are compared by their missing words. If a table's tokenizer finds fewer words in the text, the difference does
+    ///   not count as missing;
+    /// - field, place and exactness: rows are compared as in a single table, by the heaviest column of their own table;
+    /// - relevance: rows are compared by bm25. The rows of all tables together determine how rare a word is. The length of a text
+    ///   is compared with the average length in its own table, so that short mails and long articles are treated alike.
     ///
     /// Ties are sorted by the order of the tables, then by row id. The limits on work apply to each table as in a search of that
     /// table alone, and all tables are read in one transaction.
     /// - Parameters:
-    ///   - search: the search, for user input and in the best order.
-    ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.
+    ///   - search: the search. It must be for user input, and its order must be `.best`.
+    ///   - indexes: the tables: one or more, each only once. They may be in several databases of this connection.
     ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
     ///     stop words. Facets with the same name are counted together. Default: no change.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables; if a table is listed twice or belongs to another
-    ///   connection; if the search has a query or another order than the best; and if `adapt` changes the text, the limit, the
+    ///   connection; if the search has a query, or an order other than `.best`; and if `adapt` changes the text, the limit, the
     ///   offset, the rules or `dropTokensThreshold`, or groups facets of the same name in different ways. Also the errors of
     ///   ``FullTextIndex/search(_:)``, and any error that `adapt` throws.
     public func search(
@@ -107,7 +107,7 @@ extension Connection {
 
     /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
     /// ``Row/decode(_:)``.
-    /// - Throws: as the form for records.
+    /// - Throws: the errors of the form for records.
     @_disfavoredOverload
     public func records<Record: Decodable>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]

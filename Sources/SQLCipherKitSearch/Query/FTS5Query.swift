@@ -8,8 +8,8 @@ import SQLCipherKitCore
 /// ```
 /// Text in a query is always literal: it reaches FTS5 in quotes, and the table's own tokenizer splits it into words. A text of
 /// several words is a phrase. A text without a word (`--`, an empty string, a stop word) is not an error: it is ignored beside
-/// other terms, and finds nothing alone. ``FullTextIndex`` uses the table's tokenizer to find such texts. If you bind a query to
-/// `MATCH` in your own SQL, this does not happen, and such a text beside `.any(…)` or a query in columns finds nothing.
+/// other terms, and finds nothing alone. ``FullTextIndex`` recognizes such texts with the table's tokenizer. `MATCH` in your own
+/// SQL does not: there, such a text beside `.any(…)` or beside a query for certain columns finds nothing.
 public struct FTS5Query: Hashable, Sendable {
     indirect enum Node: Hashable, Sendable {
         case text(String, isPrefix: Bool, isInitial: Bool)
@@ -46,37 +46,37 @@ public struct FTS5Query: Hashable, Sendable {
         FTS5Query(.text(text, isPrefix: prefix, isInitial: true))
     }
 
-    /// All of these.
+    /// A query for rows that all of these queries find.
     public static func all(_ queries: FTS5Query...) -> FTS5Query { all(queries) }
 
-    /// All of these. An empty list finds nothing.
+    /// A query for rows that all of these queries find. An empty list finds nothing.
     public static func all(_ queries: [FTS5Query]) -> FTS5Query { FTS5Query(.all(queries.map(\.node))) }
 
-    /// At least one of these.
+    /// A query for rows that at least one of these queries finds.
     public static func any(_ queries: FTS5Query...) -> FTS5Query { any(queries) }
 
-    /// At least one of these. An empty list finds nothing.
+    /// A query for rows that at least one of these queries finds. An empty list finds nothing.
     public static func any(_ queries: [FTS5Query]) -> FTS5Query { FTS5Query(.any(queries.map(\.node))) }
 
     /// Words or phrases near one another, in any order.
     /// - Parameters:
     ///   - texts: the words or phrases.
-    ///   - distance: the maximum number of words between the end of the first and the beginning of the last, from 0 to 1,000,000;
-    ///     other values count as the nearest of these. Default: 10.
+    ///   - distance: the maximum number of words between the end of the first text and the beginning of the last, from 0 to
+    ///     1,000,000; values out of range count as the nearest limit. Default: 10.
     public static func near(_ texts: [String], within distance: Int = 10) -> FTS5Query {
         FTS5Query(.near(texts, distance: min(max(0, distance), 1_000_000)))
     }
 
-    /// A query in one column only.
+    /// A query that searches one column only.
     public static func column(_ name: String, _ query: FTS5Query) -> FTS5Query { columns([name], query) }
 
-    /// A query in some columns only. With an empty list of columns, it finds nothing. A search throws an error from SQLite for a
-    /// column that the table does not have.
+    /// A query that searches some columns only. With an empty list of columns, it finds nothing. A search throws an error from
+    /// SQLite for a column that the table does not have.
     public static func columns(_ names: [String], _ query: FTS5Query) -> FTS5Query {
         names.isEmpty ? nothing : FTS5Query(.columns(names, excluded: false, query.node))
     }
 
-    /// A query in all columns except these.
+    /// A query that searches all columns except these.
     public static func excludingColumns(_ names: [String], _ query: FTS5Query) -> FTS5Query {
         names.isEmpty ? query : FTS5Query(.columns(names, excluded: true, query.node))
     }

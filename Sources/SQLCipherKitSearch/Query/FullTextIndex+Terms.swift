@@ -41,7 +41,7 @@ extension FullTextIndex {
     /// Returns words that begin with the last word of the input, the most frequent first.
     ///
     /// The words have the form that the index stores; in an index of stems, they are words of its texts. Only the part of the index
-    /// with these words is read. For one or two letters in a large index, these are only the words with the most rows.
+    /// with these words is read. For one or two letters in a large index, the result has only the words with the most rows.
     /// - Parameters:
     ///   - text: the user's input so far.
     ///   - limit: the maximum number of words. Default: 8.
@@ -54,11 +54,11 @@ extension FullTextIndex {
     /// with its neighbor. The nearest come first and, of these, the most frequent.
     ///
     /// Only the parts of the index that may have such words are read. A word with a different first letter of the same script is
-    /// included if it has fewer errors than are allowed, or only one.
+    /// included only if it has fewer errors than `distance` allows, or one error.
     /// - Parameters:
     ///   - word: the word as typed.
-    ///   - distance: the maximum number of errors, from 1 to 3. nil, the default: one error; if no word has just one, and the word
-    ///     has more than four letters, two errors.
+    ///   - distance: the maximum number of errors, from 1 to 3. Nil, the default, allows one error. If no word of the index has
+    ///     just one, and the typed word has more than four letters, it allows two errors.
     ///   - limit: the maximum number of words. Default: 5.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [Term] {
@@ -70,8 +70,8 @@ extension FullTextIndex {
     /// Returns the input with each likely typing error replaced by the word that was probably meant, for "did you mean"; nil if
     /// there is nothing to correct, or if the corrected text would find no more.
     ///
-    /// A word counts as an error if the index does not have it, or if very few rows have it and many times as many have a similar
-    /// word. Words in quotes, excluded words and numbers stay unchanged.
+    /// A word counts as an error if the index does not have it, or if very few rows have it while many times as many rows have a
+    /// similar word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameters:
     ///   - text: the user's input.
     ///   - languages: the languages in which another form of a word of the index is not an error. Default: English.
@@ -80,10 +80,10 @@ extension FullTextIndex {
         try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text, languages) }
     }
 
-    /// Returns the languages that the texts are certainly in, for ``FullTextSearch/languages``.
+    /// Returns the languages that certainly occur in the texts, for ``FullTextSearch/languages``.
     ///
-    /// For each language, eight very frequent words are looked up, such as `und` and `nicht`. The result has the languages of which
-    /// at least six words are each in one row in fifty or more. Very short texts have too few of these words.
+    /// For each language, eight very frequent words are looked up, such as `und` and `nicht`. The result has each language of which
+    /// at least six words occur, each of them in one row in fifty or more. Very short texts have too few of these words.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func languages() throws -> Set<FullTextSearch.Language> {
         try SearchIndex.with(self) { index in

@@ -81,7 +81,7 @@ public struct FTS5RankingContext: ~Copyable {
 }
 
 extension SQLExtension {
-    /// A function that ranks hits. Hits with smaller results come first.
+    /// A function that ranks hits: hits with smaller results come first.
     /// ```swift
     /// try db.register(.ranking("earliest") { row in
     ///     Double(try row.instances().map(\.position).min() ?? .max)
@@ -94,7 +94,7 @@ extension SQLExtension {
     /// register it in ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` if the
     /// name does not have the form described here.
     /// - Parameters:
-    ///   - name: ASCII letters, digits and underscores, and no digit first, as FTS5's syntax requires.
+    ///   - name: the function's name: ASCII letters, digits and underscores, not beginning with a digit, as FTS5's syntax requires.
     ///   - function: returns a hit's rank; smaller is better.
     public static func ranking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double

@@ -3,8 +3,8 @@ import SQLCipherKitCore
 
 /// Tokenizers and token filters in Swift.
 extension SQLExtension {
-    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. Registering another tokenizer under the same name
-    /// replaces it for tables that are opened afterwards.
+    /// Creates an extension for a tokenizer under a name, to use with ``FTS5Tokenizer/custom(_:arguments:)``. Registering another
+    /// tokenizer under the same name replaces it for tables that are opened afterwards.
     ///
     /// Every connection that reads or writes the table needs the tokenizer: register it in
     /// ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is
@@ -18,13 +18,14 @@ extension SQLExtension {
         }
     }
 
-    /// A tokenizer under a name, created for each table from the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// Creates an extension for a tokenizer under a name. For each table, the tokenizer is created from the arguments of the
+    /// table's ``FTS5Tokenizer/custom(_:arguments:)``.
     /// ```swift
     /// try db.register(.tokenizer(as: "separated") { arguments in Separated(by: arguments.first ?? ",") })
     /// let table = FTS5Table("tags", columns: ["list"], tokenizer: .custom("separated", arguments: [";"]))
     /// ```
-    /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
-    /// ``tokenizer(_:as:)``, which ignores the arguments.
+    /// If `make` throws, the statement that opens the table fails with that error. In all else it works like ``tokenizer(_:as:)``,
+    /// which ignores the arguments.
     /// - Parameters:
     ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
     ///   - make: creates the tokenizer of a table from its arguments.
@@ -36,7 +37,8 @@ extension SQLExtension {
         }
     }
 
-    /// A filter of another tokenizer's tokens, under a name for ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// Creates an extension for a filter of another tokenizer's tokens, under a name to use with
+    /// ``FTS5Tokenizer/custom(_:arguments:)``.
     /// ```swift
     /// try db.register(.tokenFilter(Lemmas(base: .unicode61()), as: "lemmas"))
     /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("lemmas")))
@@ -50,9 +52,10 @@ extension SQLExtension {
         tokenFilter(as: name) { _ in filter }
     }
 
-    /// A filter under a name, created for each table from the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// Creates an extension for a filter under a name. For each table, the filter is created from the arguments of the table's
+    /// ``FTS5Tokenizer/custom(_:arguments:)``.
     ///
-    /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
+    /// If `make` throws, the statement that opens the table fails with that error. In all else it works like
     /// ``tokenFilter(_:as:)``, which ignores the arguments.
     /// - Parameters:
     ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.

@@ -10,7 +10,7 @@ extension FTS5Tokenizer {
 
         /// The text of a query.
         public static let query = Purpose(rawValue: 0x0001)
-        /// Together with ``query``: the last word is a prefix.
+        /// The last word of a query is a prefix. Always together with ``query``.
         public static let prefix = Purpose(rawValue: 0x0002)
         /// Text to be added to the index or removed from it.
         public static let document = Purpose(rawValue: 0x0004)
@@ -124,7 +124,7 @@ public struct FTS5Token {
 
 /// Changes, drops or adds to the tokens of another tokenizer.
 public protocol FTS5TokenFilter: Sendable {
-    /// The values that a filter computes when a table is opened, such as its own words as tokens of the base.
+    /// The state that a filter computes when a table is opened, such as its own words as tokens of the base.
     associatedtype State = Void
 
     /// The tokenizer whose tokens are filtered: built in, or already registered on the same connection.

@@ -18,7 +18,7 @@ package struct FTS5Synonyms: FTS5TokenFilter {
     /// - Parameters:
     ///   - groups: groups of words with the same meaning.
     ///   - side: where synonyms are added. Default: to queries.
-    ///   - base: the tokenizer to whose tokens they are added. Default: `unicode61`.
+    ///   - base: the tokenizer to whose tokens the synonyms are added. Default: `unicode61`.
     package init(_ groups: [[String]], side: Side = .query, base: FTS5Tokenizer = .unicode61()) {
         self.groups = groups
         self.side = side

@@ -29,20 +29,20 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///
     /// Other Cyrillic letters keep their marks (`й` is not `и`). Of Arabic letters, `أ إ آ ٱ` become `ا`, `ى` and `ی` become `ي`,
     /// `ة` becomes `ه`, `ک` becomes `ك`, and a hamza on `و` or `ي` is removed. Soft hyphens, joiners and variation selectors are
-    /// ignored. Mathematical letters count as ordinary letters, and `½` is `1/2`. In Devanagari, a nasal before a consonant is an
-    /// anusvara, and the dot below a letter is left out. Otherwise the tokenizer forms the same words as `unicode61`, with the
-    /// categories of Unicode 6.1; newer characters count as letters. Only the first 1,024 bytes of a word are indexed.
+    /// ignored. Mathematical letters count as ordinary letters, and `½` is `1/2`. In Devanagari, a nasal before a consonant becomes
+    /// an anusvara, and the dot below a letter is removed. Otherwise the tokenizer forms the same words as `unicode61`. It uses the
+    /// categories of Unicode 6.1, and counts newer characters as letters. Only the first 1,024 bytes of a word are indexed.
     ///
     /// In scripts without spaces, each character and each pair of neighbors is indexed, so such text takes about twice the space,
     /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
     /// use the table.
     /// - Parameters:
     ///   - removesDiacritics: whether accents and other marks on Latin, Greek and Devanagari letters are removed. Default: yes.
-    ///   - removesVowelSigns: whether Arabic and Hebrew vowel signs are removed, and the forms of an Arabic letter treated as one.
-    ///     Default: yes.
+    ///   - removesVowelSigns: whether Arabic and Hebrew vowel signs are removed, and whether the forms of an Arabic letter are
+    ///     treated as one letter. Default: yes.
     case multilingual(removesDiacritics: Bool = true, removesVowelSigns: Bool = true)
-    /// Words of letters and digits by Unicode 6.1, ignoring case. Indic and Arabic text is split at its vowel signs, and text
-    /// without spaces is one word: see ``multilingual(removesDiacritics:removesVowelSigns:)``.
+    /// Words of letters and digits, as Unicode 6.1 defines them, ignoring case. Indic and Arabic text is split at its vowel signs,
+    /// and text without spaces is one word: see ``multilingual(removesDiacritics:removesVowelSigns:)``.
     /// - Parameters:
     ///   - diacritics: how accents are treated. Default: all are removed, so that `cafe` finds `café`.
     ///   - categories: the Unicode categories of the characters that form words. Default: nil, for `L* N* Co`.
@@ -55,7 +55,7 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///   - separators: ASCII characters that separate words although they are letters or digits. Default: none.
     ///   - tokenCharacters: ASCII characters that are part of words although they are neither. Default: none.
     case ascii(separators: String = "", tokenCharacters: String = "")
-    /// English word stems, by Porter's algorithm, of the words of another tokenizer: `running` finds `runs`.
+    /// The stems of another tokenizer's words, by Porter's algorithm for English: `running` finds `runs`.
     case porter(FTS5Tokenizer)
     /// Every sequence of three characters: finds parts of words, and lets `LIKE` and `GLOB` use the index. Queries of fewer than
     /// three characters find nothing.
@@ -63,8 +63,8 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///   - caseSensitive: whether case matters. Default: no.
     ///   - removesDiacritics: whether accents are removed; cannot be combined with `caseSensitive`. Default: no.
     case trigram(caseSensitive: Bool = false, removesDiacritics: Bool = false)
-    /// A tokenizer or filter that is registered under a name, for example with ``SQLExtension/tokenizer(_:as:)``. The arguments, by
-    /// default none, go to a tokenizer or filter that was registered with ``SQLExtension/tokenizer(as:_:)`` or
+    /// A tokenizer or filter that is registered under a name, for example with ``SQLExtension/tokenizer(_:as:)``. The arguments
+    /// (default: none) are passed to a tokenizer or filter that was registered with ``SQLExtension/tokenizer(as:_:)`` or
     /// ``SQLExtension/tokenFilter(as:_:)``.
     case custom(String, arguments: [String] = [])
 
@@ -138,7 +138,7 @@ extension Connection {
 /// The package's own tokenizers and filters, each under a name for ``FTS5Tokenizer/custom(_:arguments:)``. Every connection that
 /// reads or writes the table needs it: register it in ``DatabaseConfiguration/prepareDatabase``.
 extension SQLExtension {
-    /// Leaves words without a meaning of their own, such as `the` and `of`, out of the index and out of queries.
+    /// Creates a filter that leaves stop words, such as `the` and `of`, out of the index and out of queries.
     /// ```swift
     /// try db.register(.stopWords(["the", "a", "of"], base: .porter(.unicode61()), as: "english"))
     /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
@@ -152,22 +152,22 @@ extension SQLExtension {
         _ words: some Sequence<String>, base: FTS5Tokenizer = .unicode61(), as name: String
     ) -> SQLExtension { tokenFilter(FTS5StopWords(words, base: base), as: name) }
 
-    /// Lets a search for a word also find its synonyms. A prefix has none.
+    /// Creates a filter with which a search for a word also finds its synonyms. A prefix has no synonyms.
     /// - Parameters:
     ///   - groups: groups of words with the same meaning. Each must be a single token of the base; otherwise a statement that opens
     ///     the table throws ``DatabaseError/Reason/invalidArgument``.
-    ///   - inDocuments: whether each word is indexed together with its synonyms: the index is larger, and queries are as fast as
-    ///     before. Default: no; each word of a query is searched for together with its synonyms, and the list can change without a
-    ///     rebuild.
-    ///   - base: the tokenizer to whose tokens they are added. Default: `unicode61`.
+    ///   - inDocuments: whether each word is indexed together with its synonyms. The index is then larger, and queries are as fast
+    ///     as before. Default: no. Then each word of a query is searched for together with its synonyms, and the list can change
+    ///     without a rebuild.
+    ///   - base: the tokenizer to whose tokens the synonyms are added. Default: `unicode61`.
     ///   - name: the name of the result.
     public static func synonyms(
         _ groups: [[String]], inDocuments: Bool = false, base: FTS5Tokenizer = .unicode61(), as name: String
     ) -> SQLExtension { tokenFilter(FTS5Synonyms(groups, side: inDocuments ? .document : .query, base: base), as: name) }
 
-    /// Folds characters that Unicode treats as compatible, so that words with them match: full-width letters, ligatures,
-    /// superscripts, `ß` and `ss`, Arabic and other digits. Such words also lose their accents and case. ASCII words pass through
-    /// unchanged.
+    /// Creates a filter that folds characters that Unicode treats as compatible, so that words with them match: full-width letters,
+    /// ligatures, superscripts, `ß` and `ss`, Arabic and other digits. Such words also lose their accents and case. ASCII words
+    /// pass through unchanged.
     /// - Parameters:
     ///   - base: the tokenizer whose tokens are folded. Default: `unicode61`.
     ///   - name: the name of the result.
@@ -175,14 +175,15 @@ extension SQLExtension {
         tokenFilter(FTS5CompatibilityFolding(base: base), as: name)
     }
 
-    /// Finds words in text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. It is
-    /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, under a name you choose.
+    /// Creates a tokenizer for text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. The
+    /// tokenizer is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)`` under a name that you choose. Use the
+    /// original unless you need that name: it needs no registration.
     public static func cjkTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CJKTokenizer(), as: name) }
 
-    /// Splits identifiers into their parts: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the
-    /// whole name; so is `parse_http_response_2`.
+    /// Creates a tokenizer that splits identifiers into their parts: `parse`, `http`, `response`, `httpResponse` and the whole name
+    /// find `parseHTTPResponse2` and `parse_http_response_2`.
     ///
-    /// Each part is a token, one after the other. A run of parts without digits is also indexed as one token, at the positions of
+    /// The parts are tokens, one after the other. A run of parts without digits is also indexed as one token, at the positions of
     /// its first and last part, so that a name typed in lower case is found. Words are those of
     /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``: in any language, without case and diacritics.
     public static func codeTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CodeTokenizer(), as: name) }

@@ -12,7 +12,7 @@ extension FullTextSearch {
     public struct Grouping: Sendable {
         /// A calendar interval (Gregorian, in UTC).
         public struct Interval: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-            /// The interval's name, as in this page.
+            /// The interval's name, the same as in Swift.
             public let description: String
             /// The modifiers that lead from a date to its interval's first day, and the form of the interval's name.
             let modifiers: String, nameFormat: String
@@ -36,7 +36,8 @@ extension FullTextSearch {
         public enum DateForm: Hashable, Sendable {
             /// Text is ISO 8601; numbers from 0 to 5373484.5 are Julian days, others are seconds since 1970.
             case automatic
-            /// Numbers are seconds since 1970, even in the first two months of 1970, which ``automatic`` takes for Julian days.
+            /// Numbers are seconds since 1970, even numbers for the first two months of 1970, which ``automatic`` takes for Julian
+            /// days.
             case unixTime
             /// Numbers are Julian days.
             case julianDay
@@ -62,7 +63,7 @@ extension FullTextSearch {
 
         /// Groups by the elements of a JSON array, stored as text or JSONB. An element counts once for each row, and only the first
         /// 100 elements of each row count. Rows without an array are left out. `true` and `false` count as 1 and 0, and nested
-        /// arrays and objects as their JSON text.
+        /// arrays and objects count as their JSON text.
         /// - Parameters:
         ///   - array: an expression for the array.
         ///   - limit: the maximum number of elements, most frequent first, from 1 to 10,000. Default: 100.
@@ -75,7 +76,7 @@ extension FullTextSearch {
         /// - Parameters:
         ///   - date: an expression for the date.
         ///   - interval: the length of a group.
-        ///   - form: how dates are stored. Default: ISO 8601 text, Julian days and Unix times are told apart.
+        ///   - form: how dates are stored. Default: the call distinguishes ISO 8601 text, Julian days and Unix times.
         ///   - limit: the maximum number of intervals, latest first, from 1 to 10,000. Default: 100.
         public static func dates(
             _ date: SQL, by interval: Interval, form: DateForm = .automatic, limit: Int = 100

@@ -10,7 +10,7 @@ extension FullTextIndex {
     /// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
     /// ```
     /// Each word is found as typed, in its other forms in ``FullTextSearch/languages``, as the beginning of a word, and with typing
-    /// errors; ``FullTextSearch/Results/words`` tells the meaning that the search gave to each. Rows are ranked by
+    /// errors. ``FullTextSearch/Results/words`` tells the meaning that the search gave to each word. Rows are ranked by
     /// ``FullTextSearch/RankingRule``. If few or no rows have all words, rows without one or more of them follow. A text without
     /// any word finds nothing.
     ///
@@ -18,7 +18,7 @@ extension FullTextIndex {
     /// - Parameters:
     ///   - text: the user's input. Any text is accepted.
     ///   - limit: the maximum number of hits. Default: 20.
-    /// - Throws: as ``search(_:)``. No text causes an error.
+    /// - Throws: the errors of ``search(_:)``. No text causes an error.
     public func search(_ text: String, limit: Int = 20) throws -> FullTextSearch.Results {
         try search(FullTextSearch(text, limit: limit))
     }
@@ -28,7 +28,7 @@ extension FullTextIndex {
     ///   - query: the query. A query without a word finds nothing.
     ///   - limit: the maximum number of hits. Default: 20.
     /// - Returns: the hits, best first by bm25, and the number of all rows that the query finds.
-    /// - Throws: as ``search(_:)``.
+    /// - Throws: the errors of ``search(_:)``.
     public func search(_ query: FTS5Query, limit: Int = 20) throws -> FullTextSearch.Results {
         try search(FullTextSearch(query, limit: limit))
     }

@@ -15,27 +15,28 @@ import SQLCipherKitCore
 /// let recent = try notes.search(search)
 /// ```
 /// In the text, `"two words"` is a phrase that is matched exactly, `-word` and `NOT word` exclude a word, `one OR two` matches
-/// either, brackets group (`pear NOT (tart OR jam)`), `begin*` is a beginning, and `title:word` searches that column only.
-/// Everything else is plain words. No text throws. Operators are in capitals and between words; if they leave no row, they are
-/// words themselves, as `NOT` always is in a text that is all in capitals (`DO NOT DISTURB`).
+/// either, brackets group (`pear NOT (tart OR jam)`), `begin*` is a prefix, and `title:word` searches that column only. Everything
+/// else is plain words. No text throws. Operators must be in capitals and between words. If no row matches the operators, they
+/// count as words. In a text that is all in capitals, `NOT` always counts as a word (`DO NOT DISTURB`).
 ///
 /// A search is a value that names no table. You can store it and pass it between threads.
 public struct FullTextSearch: Sendable {
     /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
-    /// sorted by row id, the newest first. A row's place follows from the index, the text and the row alone.
+    /// sorted by row id, the newest first. The index, the text and the row alone determine a row's place.
     public enum RankingRule: Int32, Hashable, Sendable {
         /// Rows that lack fewer of the words come first; a rare word counts for more than a frequent one. If the index has the
-        /// typed word, rows with only a similar word come after rows with every word, and before rows that lack a word. A row that
-        /// has all but one in three of the words side by side in the heaviest column counts as lacking none: the text had a word
-        /// too many.
+        /// typed word, rows with only a similar word come after rows with every word, and before rows that lack a word. A row also
+        /// counts as lacking no word if it lacks at most one in three of the words and has all others side by side in the heaviest
+        /// column: then the text has a word too many.
         case words = 1
-        /// Rows with a column that is the text come first, then rows whose heaviest column begins with it: see ``Field``.
+        /// Rows with a column that has only the words of the text come first, then rows whose heaviest column begins with the text:
+        /// see ``Field``.
         case field = 2
         /// Rows with all words side by side in the heaviest column come first, then rows with all words in it, then rows with all
-        /// words side by side in another column, then rows for which there was a word too many, then all others: see ``Place``.
+        /// words side by side in another column, then rows for which the text had a word too many, then all others: see ``Place``.
         case place = 3
-        /// Rows with words as typed come first, then rows with other forms, spellings and synonyms, then with longer words, then
-        /// with typing errors: see ``Hit/inexactness``.
+        /// Rows with words as typed come first, then rows with other forms, spellings and synonyms, then rows with longer words,
+        /// then rows with typing errors: see ``Hit/inexactness``.
         case exactness = 4
         /// bm25 of each column with its weight, changed by ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer
         /// word or another form is weighted by its own rarity. Without this rule, equal rows come newest first.
@@ -44,26 +45,26 @@ public struct FullTextSearch: Sendable {
 
     /// The relation between a column of a row and the typed text, with its words in any form.
     public enum Field: Int, Hashable, Sendable {
-        /// A column is the text, and no more.
+        /// A column has only the words of the text, in any form.
         case whole
         /// The heaviest column begins with the text. An index that does not store the sizes of columns cannot tell this from
         /// ``whole``.
         case beginning
-        /// Neither of these.
+        /// No column has only the words of the text, and the heaviest column does not begin with it.
         case other
     }
 
     /// The place of the words in a row. The heaviest column is the column with the highest weight; without weights, the first.
     public enum Place: Int, Hashable, Sendable {
-        /// All side by side in the heaviest column, in the order in which they were typed.
+        /// All words side by side in the heaviest column, in the typed order.
         case sideBySideInHeaviestColumn
-        /// All in the heaviest column.
+        /// All words in the heaviest column.
         case inHeaviestColumn
-        /// All side by side in another column.
+        /// All words side by side in another column.
         case sideBySideElsewhere
-        /// All but one in three of the words, side by side in the heaviest column.
+        /// All but at most one in three of the words, side by side in the heaviest column.
         case oneWordTooMany
-        /// Anywhere, or not all.
+        /// The words in any other place, or only some of the words.
         case anywhere
     }
 
@@ -75,8 +76,8 @@ public struct FullTextSearch: Sendable {
     /// The number of typing errors that a word may have. An error is a letter that is added, missing, wrong, or swapped with its
     /// neighbor.
     ///
-    /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
-    /// another letter of the same script, is allowed only in words of 5 letters or more, must be the only error, and counts as two.
+    /// Words with digits and words in a script without spaces may have no errors. An error that changes the first letter to another
+    /// letter of the same script is allowed only in words of 5 letters or more. It must be the only error, and counts as two.
     public struct TypoTolerance: Hashable, Sendable {
         package var oneFrom: Int
         package var twoFrom: Int
@@ -99,8 +100,8 @@ public struct FullTextSearch: Sendable {
         case none
         /// The last word, unless a space follows it: the word that is being typed.
         case lastWord
-        /// The last word; every other word too if the index does not have it or if too few rows have all words. It then counts as a
-        /// typing error.
+        /// The last word. Any other word too, if the index does not have it or if too few rows have all words; a longer word then
+        /// counts as a typing error.
         case everyWord
     }
 
@@ -109,8 +110,8 @@ public struct FullTextSearch: Sendable {
         package var typed: String
         package var found: [String]
 
-        /// Creates a synonym in one direction: `Synonym("tv", finds: ["television", "television set"])` finds these for `tv`, but
-        /// not `tv` for them. Each of them may be several words.
+        /// Creates a synonym in one direction: with `Synonym("tv", finds: ["television", "television set"])`, `tv` finds
+        /// `television`, but `television` does not find `tv`. A synonym may have several words.
         public init(_ typed: String, finds found: [String]) {
             self.typed = typed
             self.found = found
@@ -162,7 +163,7 @@ public struct FullTextSearch: Sendable {
     }
 
     /// The user's input. If it is longer than 10,000 bytes, only its first 2,500 Unicode scalars are read. At most 12 words are
-    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
+    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a prefix.
     public var text: String
     /// A query in FTS5's own terms, which is searched for instead of the text. Its words are found as FTS5 finds them, and hits are
     /// ordered by bm25: ``rankingRules``, ``typoTolerance``, ``prefixMatching``, ``languages``, ``synonyms``, ``stopWords`` and
@@ -191,34 +192,35 @@ public struct FullTextSearch: Sendable {
     public var typoTolerance = TypoTolerance()
     /// The words that are treated as prefixes. Default: every word.
     public var prefixMatching = PrefixMatching.everyWord
-    /// The languages in which a word also finds its other forms: the words of the index with the same stem, by Porter's rules for
-    /// English and Snowball's for the others (<https://snowballstem.org>), with more endings of nouns. Empty for none. Default:
-    /// English.
+    /// The languages in which a word also finds its other forms: the words of the index with the same stem. Stems follow Porter's
+    /// rules for English, and Snowball's rules with more noun endings for other languages (<https://snowballstem.org>). Empty for
+    /// no other forms. Default: English.
     ///
     /// In German, Dutch, Danish, Norwegian and Swedish, a word of four letters or more also finds compounds that end with it, if
     /// the index has the first part as a word. French and Italian words before an apostrophe, as in `l'arbre`, are left out. Each
     /// language takes time at each keystroke. An index with the tokenizer ``FTS5Tokenizer/porter(_:)`` has stems alone: there,
-    /// English words always find their other forms, and words of other languages never do.
+    /// English words always find their other forms, and words of other languages never find them.
     public var languages: Set<Language> = [.english]
     /// Synonyms of typed words. Default: none.
     public var synonyms: [Synonym] = []
     /// Words that a row need not have if other words are typed as well. Default: none.
     public var stopWords: Set<String> = []
-    /// If fewer rows than this have all words, the search also shows rows that lack words, and rows with words similar to a typed
-    /// word that the index has: with a typing error or, with ``PrefixMatching/everyWord``, longer. 0 never shows them. Default: 5.
+    /// If fewer rows than this have all words, the search also shows rows that lack words. It then also shows rows with a similar
+    /// word in place of a typed word that the index has: a word with a typing error or, with ``PrefixMatching/everyWord``, a longer
+    /// word. 0 never shows such rows. Default: 5.
     public var dropTokensThreshold = 5
-    /// The reduction of relevance according to a value of the row, such as its age. Default: not at all.
+    /// The reduction of relevance according to a value of the row, such as its age. Default: no reduction.
     public var decay: Decay?
-    /// The increase of relevance according to a value of the row, such as its number of readers. Default: not at all.
+    /// The increase of relevance according to a value of the row, such as its number of readers. Default: no increase.
     public var popularity: Popularity?
     /// The groups in which the rows found are counted, each facet under a name of your choice, such as
     /// `["tag": .elements("tags")]`: see ``Results/facets``. At most 16 facets. Default: none.
     public var facets: [String: Grouping] = [:]
-    /// True if all rows are counted, including rows that lack too many words to be on a page, so that ``Results/total`` is the
-    /// same on each page. A search with ``facets`` always counts all rows. Default: no.
+    /// True if all rows are counted, even rows that lack too many words to be shown, so that ``Results/total`` is the same on each
+    /// page. A search with ``facets`` always counts all rows. Default: no.
     public var countsAll = false
-    /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
-    /// receives the weights as its arguments. Default: `bm25`.
+    /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or a function registered with
+    /// ``SQLExtension/ranking(_:_:)``. It receives the weights as its arguments. Default: `bm25`.
     public var rankFunction: String?
     /// True if `AND`, `OR` and `NOT` are operators rather than words.
     var readsKeywords = true
@@ -263,7 +265,7 @@ extension FullTextSearch {
         public let hasDroppedTokens: Bool
     }
 
-    /// A number of rows found, or a lower bound of it. Its description is `17`, or `17+` for a lower bound.
+    /// The number of rows found, or a lower bound of that number. The description is `17`, or `17+` for a lower bound.
     public struct Total: Hashable, Sendable, CustomStringConvertible {
         /// The number of rows that were counted, at most 200,000 of each index.
         public let count: Int
@@ -290,26 +292,28 @@ extension FullTextSearch {
         public let table: String
         /// The row id. With synchronized external content and an `INTEGER PRIMARY KEY`, it is that key.
         public let rowID: Int64
-        /// The relevance; higher is better. For user input it is only one of the ranking rules. It can be compared only among the
-        /// hits of one search.
+        /// The relevance; higher is better. For user input, it is only one of the ranking rules. Compare it only among the hits of
+        /// one search.
         public let score: Double
         /// The number of typed words that the row has. This and the other numbers are 0 for an ``FTS5Query``.
         public let matchedWordCount: Int
-        /// The total number of typing errors in its words.
+        /// The total number of typing errors in the row's words.
         public let typoCount: Int
         /// The relation between a column and the typed text.
         public let field: Field
         /// The place of the words in the row.
         public let place: Place
-        /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
-        /// begins with it, 3 for a word with a typing error, 4 for a longer word or another form of that or a word with two errors,
-        /// and 5 for a word too many. If ``place`` is in one column, only the words there count.
+        /// The sum over all typed words. A word counts 0 if the row has it as typed, 1 for another form or a synonym, 2 for a
+        /// longer word that begins with it, 3 for a word with a typing error, 4 for a word with two errors, or for a longer word or
+        /// another form of a word with an error, and 5 if the row lacks it as a word too many. If ``place`` is in one column, only
+        /// the words in that column count.
         public let inexactness: Int
         /// True if the row has all of several words side by side, in any form.
         public var isPhrase: Bool {
             matchedWordCount > 1 && (place == .sideBySideInHeaviestColumn || place == .sideBySideElsewhere)
         }
-        /// The passage with the most of the words, marked; nil if no snippet was requested or the table has no text.
+        /// The passage with the most words of the search, which are marked; nil if no snippet was requested or the table has no
+        /// text.
         public let snippet: HighlightedText?
         /// Whole columns with the words marked, by the names in ``FullTextSearch/highlightedColumns``.
         public let highlights: [String: HighlightedText]
@@ -335,7 +339,7 @@ extension FullTextSearch {
         public let hit: Hit
     }
 
-    /// A value, or a group of values, and the number of hits that have it.
+    /// A value, or a group of values, and its number of hits.
     public struct FacetCount: Hashable, Sendable {
         /// The value. For dates, it is the interval's name as text; for ranges, the lower bound, or NULL for the first range.
         public let value: SQLValue
@@ -371,7 +375,7 @@ extension FullTextSearch {
             public let kind: Kind
             /// The number of typing errors.
             public let typos: Int
-            /// The approximate number of rows that have it.
+            /// The approximate number of rows that have the word.
             public let documents: Int
         }
 
