@@ -26,8 +26,8 @@ public struct EncryptionMark: Sendable {
 
     /// A file in the folder of the key file (``KeyProvider/file(_:as:)``), which only its owner may read or write.
     ///
-    /// The mark must be a regular file without another name, belong to the user that the process runs as, and grant no permissions
-    /// to group and others; else the mark throws ``DatabaseError/Reason/keyProvider``.
+    /// The mark must be a regular file with a single hard link, belong to the user that the process runs as, and grant no
+    /// permissions to group and others; otherwise the mark throws ``DatabaseError/Reason/keyProvider``.
     /// - Parameter path: the mark's path. Its folder must exist, and must not be the folder of the database.
     public static func file(_ path: String) -> EncryptionMark {
         let path = Paths.absolute(path), folder = path.parentFolder
@@ -75,19 +75,19 @@ extension DatabaseConverter {
     /// an encrypted file. Once the mark is set, no file is encrypted.
     ///
     /// A process that dies at any point leaves the plaintext file or the encrypted file, and the next call continues. The content
-    /// of the plaintext file before the mark was set is accepted unchecked. If the user types the passphrase, there is no safe
-    /// place for a mark.
+    /// that the plaintext file had before the mark was set is not checked. If the user types the passphrase, there is no safe place
+    /// for a mark.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key. Without cipher settings, SQLCipher 4's are used, for any page size of the plaintext file: the key alone
-    ///     then opens the file.
-    ///   - mark: the place where the encryption is recorded: beside the key, not beside the file.
+    ///   - key: the file's key. Without cipher settings, the encrypted file gets SQLCipher 4's settings, whatever the page size of
+    ///     the plaintext file is: the key alone then opens the file.
+    ///   - mark: where to record the encryption: beside the key, not beside the file.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Returns: true if this call has encrypted the file.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext file once the mark is set;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the mark is not set, and the file is neither plaintext nor opened by
-    ///   the key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and as
+    ///   the key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and the errors of
     ///   ``encrypt(fileAt:key:configuration:progress:)``. If the mark cannot be set, its error is thrown, the file is encrypted,
     ///   and the next call sets the mark.
     @discardableResult

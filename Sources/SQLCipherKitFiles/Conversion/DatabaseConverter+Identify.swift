@@ -12,12 +12,13 @@ extension DatabaseConverter {
         /// A SQLite database that is not encrypted.
         case plaintext
         /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 2 to 4, is the version of
-        /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version, or if pages
-        /// have no authentication (``CipherConfiguration/usesHMAC``), as in SQLCipher 1: then the file may be of any version, and
-        /// its authentication may have been removed without the key. Do not open it just because this call has found such settings.
+        /// SQLCipher that has these default settings, apart from the page size. It is nil for settings that are no version's
+        /// defaults, and for pages without authentication (``CipherConfiguration/usesHMAC``), as in SQLCipher 1. A file without
+        /// authentication may be of any version, and its authentication may have been removed without the key: do not open it only
+        /// because this call has found settings.
         case encrypted(version: Int?, settings: CipherConfiguration)
-        /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was
-        /// given, or the salt is missing, without which no passphrase opens it.
+        /// A database that SQLCipher has encrypted except for its header (``CipherConfiguration/plaintextHeaderSize``), if no key
+        /// was given, or if the salt is missing, without which no passphrase opens the database.
         case plaintextHeader
         /// Neither a plaintext database nor a database that the key opens with any of the settings tried: the key is wrong, the
         /// settings are different, the first page is damaged, or the file is not a database.
@@ -46,7 +47,7 @@ extension DatabaseConverter {
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
     ///   - limits: the time and memory that the call may use; it ends between two key derivations. Default: nil, for the defaults
-    ///     of ``ResourceLimits``, but a minute.
+    ///     of ``ResourceLimits`` with a time of one minute.
     /// - Returns: the kind of the file, with its settings if it is encrypted.
     /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``,
     ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.

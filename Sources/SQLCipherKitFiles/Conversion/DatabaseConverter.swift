@@ -11,17 +11,18 @@ import SQLCipherKitCore
 /// }
 /// ```
 /// All methods work the same way: the file is locked and copied to a new file in the same folder; the copy is opened, compared with
-/// the original row by row, flushed to disk and renamed over it. If the process dies at any time, or an error occurs, either the
-/// old or the new file is intact. Remains of an unfinished new file are removed the next time the database is opened for writing.
-/// Until it has the old file's permissions, the new file is only readable by its owner, and it is never plaintext unless you ask
-/// for plaintext.
+/// the original row by row, flushed to disk and renamed over the original. If the process dies at any time, or an error occurs,
+/// either the old or the new file is intact. Remains of an unfinished new file are removed the next time the database is opened for
+/// writing. Until the new file has the old file's permissions, only its owner can read it. The new file is never plaintext, unless
+/// you ask for plaintext.
 ///
-/// Everything is kept: tables with their row ids, indexes, views, triggers, virtual tables such as FTS5's, sequences, statistics,
-/// `user_version`, `application_id`, `auto_vacuum`, the text encoding, write-ahead logging and the file's permissions. Symbolic
-/// links to the file are followed; a second hard link keeps the old file.
+/// The new file keeps everything: tables with their row ids, indexes, views, triggers, virtual tables such as FTS5's, sequences,
+/// statistics, `user_version`, `application_id`, `auto_vacuum`, the text encoding, write-ahead logging and the file's permissions.
+/// Symbolic links to the file are followed. A second hard link to the file continues to name the old file.
 ///
-/// The schema may name collations, functions and modules that only another program has, as Anki's and Android's databases do. Their
-/// tables and indexes are copied as they are stored. All other indexes are built again, so a damaged index is mended.
+/// The schema may name collations, functions and modules that only another program has, as Anki's and Android's databases do.
+/// Tables and indexes that need them are copied as they are stored. All other indexes are built again, which repairs a damaged
+/// index.
 ///
 /// Close other connections first. If a connection uses a write-ahead log or is in a transaction, the call throws
 /// ``DatabaseError/Reason/busy``. An idle connection without a write-ahead log cannot be detected: it continues with the old file,
@@ -34,10 +35,10 @@ public enum DatabaseConverter {
     /// The disk needs room for a second file of about the same size.
     /// - Parameters:
     ///   - path: the file.
-    ///   - source: how it is encrypted.
-    ///   - target: how it is to be encrypted, with the page size of its settings.
-    ///   - pageSize: the page size in bytes for a plaintext result: a power of two from 512 to 65,536. Default: nil, which keeps
-    ///     the old file's.
+    ///   - source: how the file is encrypted now.
+    ///   - target: how the new file is encrypted, with the page size of these settings.
+    ///   - pageSize: the page size in bytes for a plaintext result: a power of two from 512 to 65,536. Default: nil, for the page
+    ///     size of the old file.
     ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks``,
     ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and ``DatabaseConfiguration/safeguards`` apply, and its
     ///     ``DatabaseConfiguration/prepareDatabase`` runs on the connections that read the old and the new file, so that the
@@ -90,12 +91,12 @@ extension DatabaseConverter {
     /// Encrypts a plaintext file. The plaintext may still be found on the disk: the blocks of the old file are freed, not wiped.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its new key. If it has no cipher settings, SQLCipher 4's are used with the file's page size (or 4,096 if that is
-    ///     smaller than SQLCipher allows).
+    ///   - key: the new key. If it has no cipher settings, the file gets SQLCipher 4's settings with its present page size (or
+    ///     4,096 if SQLCipher does not allow such a small page).
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the settings to open the file with. If `key` has none, they differ from the defaults if the file's page size is
-    ///   not 4,096, SQLite's default.
+    /// - Returns: the settings to open the file with. If `key` has no settings, they differ from the defaults if the file's page
+    ///   size is not 4,096, SQLite's default.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the file is already encrypted; ``DatabaseError/Reason/invalidKey`` if
     ///   `key` is ``DatabaseKey/plaintext``.
@@ -118,7 +119,7 @@ extension DatabaseConverter {
     /// Decrypts a file. Afterwards, anyone who can read the file can read its content.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key, with its cipher settings.
+    ///   - key: the file's key, with its cipher settings.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
@@ -132,18 +133,19 @@ extension DatabaseConverter {
     /// Converts a file of SQLCipher 3, 2 or 1, or a file with the settings of `key`, to the settings of SQLCipher 4, with the same
     /// key.
     ///
-    /// The settings of `key` are tried, if it has any, then the settings of SQLCipher 4, 3 and 2, with each page size. Others are
-    /// never tried: ``identify(fileAt:key:limits:)`` finds them.
+    /// The settings of `key` are tried, if it has any, then the settings of SQLCipher 4, 3 and 2, with each page size. Other
+    /// settings are never tried: ``identify(fileAt:key:limits:)`` finds them.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key, before and after.
-    ///   - acceptingUnauthenticated: true to accept also a file without page authentication, as SQLCipher 1 makes it. With write
-    ///     access, anyone can turn a file of any version into such a file and change its content, without the key. After the
-    ///     conversion, no trace of that is left. Default: false. Settings of `key` without authentication need no permission.
+    ///   - key: the file's key, before and after the call.
+    ///   - acceptingUnauthenticated: true to also accept a file without page authentication, such as a file of SQLCipher 1. Anyone
+    ///     with write access can turn a file of any version into such a file and change its content, without the key. The
+    ///     conversion removes all traces of such a change. Default: false. Settings of `key` without authentication need no
+    ///     permission.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the version that the file was made with, from 2 to 4, for any page size; if 4, nothing was done unless it had
-    ///   another page size. Nil if its settings belong to no version, or have no page authentication.
+    /// - Returns: the version that the file was made with, from 2 to 4, for any page size. If it is 4, the call changed only a
+    ///   different page size, or nothing. Nil if the file's settings belong to no version, or have no page authentication.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if none of these settings open the file with the key;
     ///   ``DatabaseError/Reason/missingHMAC`` if only settings without page authentication do.

@@ -3,13 +3,13 @@ import SQLCipherKitCore
 
 /// Rewriting the whole file. If that requires a new connection, one is opened.
 extension DatabaseWriter {
-    /// Changes the key of the database while no other call has a connection. Afterwards all connections have the new key.
+    /// Changes the key of the database while no other call has a connection. Afterwards all connections use the new key.
     /// - Parameters:
     ///   - key: the new key.
-    ///   - mode: in place, or by a new file. Default: in place.
+    ///   - mode: whether to rewrite the file in place, or to write a new file. Default: in place.
     ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, no limit.
     ///   - progress: called from time to time; if it throws, the key stays as it was.
-    /// - Throws: as ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
+    /// - Throws: the errors of ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
     ///   ``DatabaseError/Reason/rekeyFailed`` the database continues with a new connection and the key that
     ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, the database is closed: `isOpen` is
     ///   false, and later calls throw ``DatabaseError/Reason/closed``.
@@ -21,7 +21,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form. If the task is cancelled, the key stays as it was.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func changeKey(
         to key: DatabaseKey, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
         progress: sending DatabaseProgress.Handler? = nil
@@ -38,19 +38,20 @@ extension DatabaseWriter {
         }
     }
 
-    /// Encrypts the database differently, or decrypts it, while no other call has a connection, and continues with it.
+    /// Encrypts the database differently, or decrypts it, while no other call has a connection. The queue or pool then continues
+    /// with the converted database.
     /// - Parameters:
-    ///   - target: how it is encrypted after the call.
+    ///   - target: how the database is encrypted after the call.
     ///   - timeout: how long the call may take. When it has passed, nothing has changed. Default: nil, no limit.
     ///   - progress: called from time to time; if it throws, nothing has changed.
-    /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    /// - Throws: the errors of ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/timeout``.
     public func convert(to target: DatabaseKey, timeout: Duration? = nil, progress: DatabaseProgress.Handler? = nil) throws {
         try rewrite(.closedReaders, timeout, progress, converting(to: target.resolvedForNewFile()))
     }
 
     /// The asynchronous form. If the task is cancelled, nothing has changed.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func convert(
         to target: DatabaseKey, timeout: Duration? = nil, progress: sending DatabaseProgress.Handler? = nil
     ) async throws {

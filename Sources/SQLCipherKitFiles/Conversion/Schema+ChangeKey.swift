@@ -3,7 +3,7 @@ import SQLCipherKitCore
 extension Schema {
     /// The way in which a key change rewrites the database.
     public struct KeyChangeMode: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// The mode's name, as in this page.
+        /// The mode's name, the same as in Swift.
         public let description: String
         private init(_ name: String) { description = name }
 
@@ -12,8 +12,8 @@ extension Schema {
         /// Rewrites the file itself in one transaction, as ``Schema/changeKey(to:progress:)`` does.
         public static let inPlace = KeyChangeMode("inPlace")
         /// Writes a new file, which is compared with the old file and then replaces it, so that the old file is never written to.
-        /// This is the safest way. The salt is new as well. If it is the main database, the connection is closed at the end,
-        /// because it has the old file open; an attached database is attached again.
+        /// This is the safest way. The salt is new as well. For the main database, the connection is closed at the end, because it
+        /// has the old file open. An attached database is attached again.
         public static let newFile = KeyChangeMode("newFile")
     }
 }
@@ -21,12 +21,12 @@ extension Schema {
 extension Schema {
     /// Changes the key of the database, in place or with a new file.
     ///
-    /// An idle connection of another process, without a write-ahead log, is not detected, and would continue with the old file in
-    /// the mode ``Schema/KeyChangeMode/newFile``.
+    /// In the mode ``Schema/KeyChangeMode/newFile``, an idle connection of another process that uses no write-ahead log is not
+    /// detected, and would continue with the old file.
     ///
     /// - Parameters:
     ///   - key: the new key. If it has no cipher settings, the database keeps its own; different settings need a new file.
-    ///   - mode: in place or with a new file.
+    ///   - mode: whether to rewrite the file in place, or to write a new file.
     ///   - progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
     ///     the change is undone, this call throws the same error, and the connection continues with the old key.
     /// - Throws: the same errors as ``Schema/changeKey(to:progress:)``; for a database with ``KeySlots``,
@@ -64,7 +64,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - key: the new key. If it has no cipher settings, the database keeps its own; different settings need a new file.
-    ///   - mode: in place, or with a new file, which closes the connection at the end.
+    ///   - mode: whether to rewrite the file in place, or to write a new file, which closes the connection at the end.
     ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key is
     ///     not changed.
     /// - Throws: the same errors as ``Schema/changeKey(to:mode:progress:)``.

@@ -6,13 +6,13 @@ extension Schema {
     ///
     /// A vacuum is one transaction: after an error, or if the process ends, the database is unchanged. The new content is collected
     /// in an unnamed temporary file, encrypted with the key of the connection's main database, so that memory use does not grow
-    /// with the database: it is two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for that file, in the folder
-    /// where SQLite keeps temporary files (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the main
-    /// database and this database is encrypted, or if this database is in memory, the content is collected in memory instead, as
-    /// with `VACUUM` in SQL.
+    /// with the database: the vacuum uses two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for that file, in the
+    /// folder where SQLite keeps temporary files (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the two
+    /// databases (the main database and this database) is encrypted, or if this database is in memory, the content is collected in
+    /// memory instead, as with `VACUUM` in SQL.
     ///
     /// Every row keeps its row id, even in a table without an `INTEGER PRIMARY KEY`, where `VACUUM` in SQL assigns new row ids.
-    /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied along: to remove it, see
+    /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied too: to remove it, see
     /// ``eraseDeletedContent(progress:)``.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/malformedSchema``, ``DatabaseError/Reason/busy``, or an error

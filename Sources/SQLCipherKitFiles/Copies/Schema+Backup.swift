@@ -20,11 +20,11 @@ extension Schema {
     /// connection restarts the copy; after three restarts, it blocks writers until it is done.
     ///
     /// Pages are copied in steps if the page size, and the number of bytes that each page reserves for its authentication, are the
-    /// same in the backup. Otherwise, and between plaintext and encrypted, the copy is made as with
+    /// same in the backup. Otherwise, and if only one of the two files is encrypted, the copy is made as with
     /// ``Schema/BackupOptions/compact``. Such a copy includes the connection's changes in an open transaction.
     /// - Parameters:
     ///   - path: the new file, which gets permissions 0600 and is in journal mode `delete`.
-    ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, as the database, with the same key, salt and settings.
+    ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, for the key, salt and settings of the database.
     ///   - options: the steps and pauses, whether the copy is compact, and whether it may replace a file.
     ///   - progress: called after each step, and once with all pages done before the file gets its name. If it throws, no backup is
     ///     created, and the call throws the same error. It cannot use this connection.
@@ -53,9 +53,10 @@ extension Schema {
     /// let copy = try Connection(.memory, key: key)
     /// try db.main.backup(to: copy.main)
     /// ```
-    /// The other database keeps its own key, settings and journal mode. Until the copy is complete, its other connections see the
-    /// old content or find it busy. If its pages are laid out differently, or the copy is to be compact, it is made through a
-    /// temporary file in the same folder with the same encryption, or through memory if that database has no file.
+    /// The other database keeps its own key, settings and journal mode. Until the copy is complete, the other connections to that
+    /// database see the old content or find the database busy. If that database lays out its pages differently, or if the copy is
+    /// compact, the copy is made through a temporary file in the same folder with the same encryption, or through memory if that
+    /// database has no file.
     /// - Parameters:
     ///   - target: the database to replace. It must belong to another connection.
     ///   - options: as for ``backup(toFileAt:key:options:progress:)``.
@@ -219,15 +220,15 @@ extension Schema {
         /// The number of pages to copy in one step; other connections may write between two steps. Default: 1,024, which is 4 MB
         /// with SQLCipher's page size.
         public var pagesPerStep = 1024
-        /// The pause between two steps, which leaves the disk and the processor to other work. Default: zero.
+        /// The pause between two steps, during which the disk and the processor are free for other work. Default: zero.
         public var pause: Duration = .zero
         /// True if a backup to a file may replace a file of the same name, which stays unchanged until the new file is complete. No
-        /// connection may have that file open, as it would not notice the replacement. Default: false.
+        /// connection may have that file open, because it would not notice the replacement. Default: false.
         public var replacesFile = false
         /// True to write the copy row by row: see ``compact``.
         package var isCompact = false
 
-        /// True to write the recovery copy of the database that is backed up as well, beside it
+        /// True to also write a recovery copy of the database that is backed up, beside that database
         /// (``Schema/writeRecoveryCopy(toFileAt:)``). Default: false.
         public var writesRecoveryCopy = false
 
@@ -261,7 +262,8 @@ extension SharedSchema {
     ///   - options: as in ``Schema/backup(toFileAt:key:options:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/backup(toFileAt:key:options:progress:)``.
-    /// - Throws: as ``Schema/backup(toFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``. There is no backup then.
+    /// - Throws: the errors of ``Schema/backup(toFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``. There is no
+    ///   backup then.
     public func backup(
         toFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
         progress: DatabaseProgress.Handler? = nil
@@ -273,7 +275,7 @@ extension SharedSchema {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func backup(
         toFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
         progress: sending DatabaseProgress.Handler? = nil
@@ -294,7 +296,7 @@ extension SharedSchema {
     ///   - options: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
-    /// - Throws: as ``Schema/restore(fromFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``.
+    /// - Throws: the errors of ``Schema/restore(fromFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``.
     public func restore(
         fromFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
         progress: DatabaseProgress.Handler? = nil
@@ -303,7 +305,7 @@ extension SharedSchema {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func restore(
         fromFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
         progress: sending DatabaseProgress.Handler? = nil
@@ -330,7 +332,8 @@ extension SharedSchema {
     /// ```
     /// A change by another process is noticed with the next change here.
     /// - Parameter path: as for ``Schema/writeRecoveryCopy(toFileAt:)``.
-    /// - Throws: as ``Schema/writeRecoveryCopy(toFileAt:)``, and ``DatabaseError/Reason/closed`` when the database is closed.
+    /// - Throws: the errors of ``Schema/writeRecoveryCopy(toFileAt:)``, and ``DatabaseError/Reason/closed`` when the database is
+    ///   closed.
     public func keepRecoveryCopy(toFileAt path: String? = nil) async throws {
         let path = try path.map { try Paths.file($0, of: "the recovery copy") }
         let written = database.observe { [name] db in try db.schema(name).writeRecoveryCopy(toFileAt: path) }

@@ -9,9 +9,9 @@ extension Schema {
     /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.completed) of \($0.total) rows") }
     /// ```
     /// A table that does not exist in the target is created with the same definition. An existing table must have all columns of
-    /// the source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are no column
-    /// of the table are kept if the target's table is new or has no rows; next to other rows they would collide, and the target
-    /// assigns new row ids. Generated columns are computed again. Views and virtual tables are not copied.
+    /// the source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are not a
+    /// column of the table are kept if the target's table is new or has no rows. Otherwise they could collide with other rows, so
+    /// the target assigns new row ids. Generated columns are computed again. Views and virtual tables are not copied.
     ///
     /// The copy is one transaction, or a savepoint of the open transaction. Foreign keys are checked when the transaction commits.
     /// To copy a whole database to a separate file, see ``Schema/backup(toFileAt:key:options:progress:)``.

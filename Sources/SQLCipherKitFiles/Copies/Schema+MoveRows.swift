@@ -1,17 +1,17 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// Moves the rows of a table that meet a condition to the table of the same name in another database of the connection.
-    /// After an error or a crash, each row is still in exactly one of the two.
+    /// Moves the rows of a table that meet a condition to the table of the same name in another database of the connection. Even
+    /// after an error or a crash, each row is in exactly one of the two tables.
     ///
     /// ```swift
     /// let archive = try db.attach(.file("archive.db"), as: "archive", key: archiveKey)
     /// let moved = try db.main.moveRows(of: "note", to: archive, where: "year < \(2020)")
     /// ```
-    /// A transaction that deletes in one file and inserts in another is not always atomic over both: see
-    /// ``Connection/Settings/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction:
-    /// the rows go into a table of their own in this database, from there to the other database, and are then removed here. If the
-    /// process dies between two steps, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
+    /// A transaction that deletes in one file and inserts in another is not always atomic across both files: see
+    /// ``Connection/Settings/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction: the
+    /// rows are moved to a separate table in this database, copied from there to the other database, and then removed here. If the
+    /// process dies between two steps, the next call between the two databases, or ``finishMoves(to:)``, finishes the move.
     ///
     /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a moved
     /// row by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error: move
@@ -36,7 +36,7 @@ extension Schema {
 
     /// Finishes interrupted calls of ``moveRows(of:to:where:)`` between the two databases.
     /// - Returns: the number of interrupted calls.
-    /// - Throws: as ``moveRows(of:to:where:)``. The rows are then kept for the next call.
+    /// - Throws: the errors of ``moveRows(of:to:where:)``. The rows are then kept for the next call.
     @discardableResult
     public func finishMoves(to target: Schema) throws -> Int {
         try RowMover(self, target).finish()

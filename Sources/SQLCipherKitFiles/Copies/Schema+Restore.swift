@@ -3,14 +3,14 @@ import SQLCipherKitCore
 
 extension Schema {
     /// Replaces everything in this database with the content of a backup, in one transaction: after an error, or if the process
-    /// ends, it is unchanged.
+    /// ends, this database is unchanged.
     ///
     /// ```swift
     /// try db.main.restore(fromFileAt: "monday.db")
     /// try db.main.restore(fromFileAt: "handover.db", key: otherKey)
     /// ```
-    /// Without a key, the backup may have a different salt: it is opened with the raw key of this database, or with the passphrase
-    /// that this database was opened with, which the connection keeps in ``SecureBytes`` until it closes.
+    /// If you pass no key, the backup may have a different salt: the call opens it with the raw key of this database, or with the
+    /// passphrase that this database was opened with, which the connection keeps in ``SecureBytes`` until it closes.
     ///
     /// The whole backup is checked before anything is written, and the copy is made from the same snapshot that was checked. The
     /// backup is never written to, not even for recovery: a backup with the journal of an unfinished change is refused. This
@@ -18,7 +18,8 @@ extension Schema {
     /// to read the old content; without one, this method waits for them and they wait for it, up to the busy timeout.
     /// - Parameters:
     ///   - path: the backup's file.
-    ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, as this database, apart from the salt.
+    ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, for the encryption of this database, apart from the
+    ///     salt.
     ///   - options: as for ``backup(toFileAt:key:options:progress:)``.
     ///   - progress: as for ``backup(toFileAt:key:options:progress:)``.
     /// - Throws: the same errors as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``, also for an

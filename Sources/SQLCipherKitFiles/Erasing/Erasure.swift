@@ -140,7 +140,7 @@ extension Schema {
 extension Schema {
     /// The report of ``Schema/eraseDeletedContent(progress:)``.
     public struct ErasureReport: Hashable, Sendable {
-        /// The number of pages that the database has now, all of which were written.
+        /// The number of pages that the database has now. All of them were written.
         public internal(set) var pages = 0
         /// The number of free pages that it had before.
         public internal(set) var freePages = 0
@@ -171,8 +171,8 @@ extension SharedSchema {
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/eraseDeletedContent(progress:)``.
     /// - Returns: a report of the tables and indexes that were rewritten or could not be rewritten.
-    /// - Throws: as ``Schema/eraseDeletedContent(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside
-    ///   the queue or the pool; ``DatabaseError/Reason/timeout``.
+    /// - Throws: the errors of ``Schema/eraseDeletedContent(progress:)``; ``DatabaseError/Reason/busy`` only because of connections
+    ///   outside the queue or the pool; ``DatabaseError/Reason/timeout``.
     @discardableResult
     public func eraseDeletedContent(
         timeout: Duration? = nil, progress: DatabaseProgress.Handler? = nil
@@ -181,7 +181,7 @@ extension SharedSchema {
     }
 
     /// The asynchronous form. If the task is cancelled, the call ends as if `progress` had thrown.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func eraseDeletedContent(
         timeout: Duration? = nil, progress: sending DatabaseProgress.Handler? = nil
@@ -202,13 +202,13 @@ extension SharedSchema {
     ///   - values: as in ``Schema/findRemnants(of:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/findRemnants(of:progress:)``.
-    /// - Throws: as ``Schema/findRemnants(of:progress:)``; ``DatabaseError/Reason/timeout``.
+    /// - Throws: the errors of ``Schema/findRemnants(of:progress:)``; ``DatabaseError/Reason/timeout``.
     public func findRemnants<Value: SQLValueConvertible>(
         of values: [Value], timeout: Duration? = nil, progress: DatabaseProgress.Handler? = nil
     ) throws -> Schema.RemnantReport { try database.rewrite(.writer, timeout, progress, searching(for: values)) }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func findRemnants<Value: SQLValueConvertible>(
         of values: [Value], timeout: Duration? = nil, progress: sending DatabaseProgress.Handler? = nil
     ) async throws -> Schema.RemnantReport {

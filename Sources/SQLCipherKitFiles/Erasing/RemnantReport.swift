@@ -56,7 +56,7 @@ extension Schema {
         /// key change. Their content is unknown.
         public internal(set) var unreadablePages = 0
 
-        /// The places of deleted or at least unused content.
+        /// The places that hold deleted or unused content.
         public var remnants: [Place] { places.filter { !$0.isLive } }
         /// True if all places are in content that is not deleted.
         public var isErased: Bool { places.allSatisfy(\.isLive) }
@@ -83,7 +83,7 @@ extension Schema {
     /// deleted index pages that have at most three bytes after the beginning they share, and remains of deleted rows in an FTS3 or
     /// FTS4 index. Only the database is searched, not copies that the file system or the drive keeps.
     /// - Parameters:
-    ///   - values: the texts to search for, or blobs such as `Data`, which are found byte for byte. None of them is empty.
+    ///   - values: the texts to search for, or blobs such as `Data`, which are found byte for byte. No text or blob may be empty.
     ///   - progress: called every few pages. If it throws, this method throws the same error.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, ``DatabaseError/Reason/invalidArgument`` for an empty text or a
     ///   number, ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or the error that prevents the files from

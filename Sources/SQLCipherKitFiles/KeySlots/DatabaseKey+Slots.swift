@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension DatabaseKey {
-    /// A key from key slots: a passphrase or recovery key opens one of them, and the key in it opens the database.
+    /// A key from key slots: a passphrase or recovery key opens a slot, and the key in the slot opens the database.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
     /// ```
@@ -13,7 +13,7 @@ extension DatabaseKey {
     ///   - place: where the slots are. Default: beside the database.
     ///   - secret: the passphrase or recovery key.
     ///   - label: the slot to try first.
-    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlots/Rollback``.
+    ///   - acceptsRollback: whether to accept slots or a database that are not the latest: see ``KeySlots/Rollback``.
     ///   - cipher: the database's cipher settings; nil for the settings of SQLCipher 4.
     public static func slots(
         _ place: KeySlots.Place = .beside, secret: KeySlots.Secret, preferredSlot label: String? = nil,

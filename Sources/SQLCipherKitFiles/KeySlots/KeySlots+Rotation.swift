@@ -16,9 +16,10 @@ extension KeySlots {
     /// - Parameters:
     ///   - db: a connection to the database.
     ///   - kept: the secrets of the slots to keep, by label.
-    ///   - droppingOthers: whether to remove the slots that are not named; if false, they are an error.
-    ///   - derivation: how the keys of the kept slots are derived; nil as in ``changePassphrase(_:from:to:derivation:)``.
-    ///   - mode: how the database is rewritten. Default: by a new file, which replaces the old file when it is complete.
+    ///   - droppingOthers: whether to remove the slots that are not named; if false, slots that are not named are an error.
+    ///   - derivation: how the keys of the kept slots are derived; nil means the same as in
+    ///     ``changePassphrase(_:from:to:derivation:)``.
+    ///   - mode: how the database is rewritten. Default: with a new file, which replaces the old file when it is complete.
     ///   - progress: called from time to time during the rewrite; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if a slot is not named without `droppingOthers`, or if `db`
     ///   belongs to another database; ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and the

@@ -7,19 +7,18 @@ extension KeySlots {
     /// If a rotation, or the creation of slots for a database with a passphrase, was interrupted, it is finished first, which
     /// rewrites the database. This is not done if the access is read-only.
     ///
-    /// Slots of the secret's kind are tried in turn, the cheapest first, and each attempt costs a full key derivation: with
-    /// `label`, the right slot is tried first. A wrong secret and a damaged slot give the same error, which reveals nothing about a
-    /// secret.
+    /// Slots of the secret's kind are tried in turn, the cheapest first, and each attempt costs a full key derivation: pass a
+    /// `label` to try that slot first. A wrong secret and a damaged slot give the same error, which reveals nothing about a secret.
     /// - Parameters:
     ///   - secret: the passphrase or recovery key.
     ///   - location: the database, by its path.
     ///   - place: where the slots are. Default: beside the database.
     ///   - label: the slot to try first.
-    ///   - costLimit: the limit for key derivation, in rounds of PBKDF2, against slots that were made to take hours. A slot that
-    ///     costs more than the rest of the limit is skipped, and does not keep others from being tried.
-    ///   - memoryLimit: the most memory that Argon2id may take for a slot, in KiB, against slots that were made to take all memory.
-    ///     A slot that asks for more is skipped.
-    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest, and to make them the latest if the
+    ///   - costLimit: the limit for key derivation, in rounds of PBKDF2, which protects from malicious slots that would take hours.
+    ///     A slot that costs more than the rest of the limit is skipped, and the other slots are still tried.
+    ///   - memoryLimit: the maximum memory that Argon2id may take for a slot, in KiB, which protects from malicious slots that
+    ///     would take all memory. A slot that needs more is skipped.
+    ///   - acceptsRollback: whether to accept slots or a database that are not the latest, and to make them the latest if the
     ///     access is not read-only. Check the error's ``KeySlots/Rollback`` first. Default: false.
     ///   - cipher: the database's cipher settings; nil for the settings of SQLCipher 4.
     ///   - configuration: only its access, busy timeout and treatment of links are used.
@@ -47,7 +46,8 @@ extension KeySlots {
         return slots
     }
 
-    /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.
+    /// Returns the database key in the first slot that opens. Expensive and damaged slots are skipped, and the other slots are
+    /// still tried.
     private static func open(
         _ table: SlotTable, _ bytes: [UInt8], _ secret: Secret, first label: String?, _ limit: Int, _ memoryLimit: Int
     ) throws -> DatabaseKey {

@@ -30,12 +30,12 @@ public struct KeySlots: Sendable {
         case storage(any Storage)
     }
 
-    /// The limit for the cost of unlocking, over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is
+    /// The limit for the cost of unlocking, for all tried slots together, in rounds of PBKDF2: 20,000,000, a few seconds. A slot is
     /// skipped if it and all cheaper slots together cost more. The maximum of 32 slots costs less with
     /// ``KeySlots/Derivation/standard``.
     public static let defaultCostLimit = 20_000_000
     /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times the memory of ``KeySlots/Derivation/standard``.
-    /// To open a slot that was made with more, pass its number.
+    /// To open a slot that was made with more memory, pass that slot's memory as the limit.
     public static let defaultMemoryLimit = 262_144
     /// The maximum number of slots.
     package static let maximumSlots = 32
@@ -79,7 +79,7 @@ public struct KeySlots: Sendable {
     ///
     /// A database that does not exist yet gets a random key when it is opened with the slots. For an existing database, pass its
     /// `existingKey`. A raw key is stored in the slots unchanged; a passphrase is replaced by a random key, which rewrites the
-    /// database. No other connection may have it open then.
+    /// database. In that case, no other connection may have the database open.
     /// - Parameters:
     ///   - secret: the secret that opens the first slot.
     ///   - label: the first slot's name, from 1 to 200 bytes in UTF-8, without control characters. It can be read without a key.
@@ -89,8 +89,8 @@ public struct KeySlots: Sendable {
     ///   - derivation: how the slot's key is derived, which determines the cost of an attempt.
     ///   - cipher: the cipher settings; nil for the settings of `existingKey`, or of SQLCipher 4.
     ///   - configuration: only its busy timeout and treatment of links and folders are used.
-    /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or if the database exists and its key is missing;
-    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;
+    /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or if the database exists and you pass no
+    ///   `existingKey`; ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;
     ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
     ///   ``DatabaseError/Reason/cannotOpen``.
     public static func create(
@@ -165,18 +165,18 @@ public struct KeySlots: Sendable {
 
     // MARK: Reading
 
-    /// Returns the slots, which are authenticated: a holder of the database's key has written them.
+    /// Returns the slots after authenticating them: someone with the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
     public func slots() throws -> [Slot] {
         try verified(try storage.read()).slots.map(\.slot)
     }
 
-    /// Returns the slots of a database as the bytes at `place` claim them, without a key and so without authentication, for example
-    /// to ask for the right passphrase.
+    /// Returns the slots that the bytes at `place` describe. No key is needed, so the description is not authenticated. Use it, for
+    /// example, to ask for the right passphrase.
     /// - Parameters:
     ///   - location: the database, by its path.
     ///   - place: where the slots are. Default: beside the database.
-    /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
+    /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are no slots.
     public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws -> [Slot] {
         guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
         return try SlotTable(parsing: bytes).slots.map(\.slot)
@@ -283,7 +283,7 @@ extension KeySlots {
     /// To prevent that as well, give the database a new key with
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if no slot has that label; ``DatabaseError/Reason/misuse`` for the last
-    ///   slot, without which nothing could open the database; and as ``add(_:label:derivation:)``.
+    ///   slot, without which nothing could open the database; and the errors of ``add(_:label:derivation:)``.
     public func revoke(_ label: String) throws {
         try edit { table in
             let index = try table.index(of: label)
@@ -302,10 +302,10 @@ extension KeySlots {
     ///   - label: the slot's label.
     ///   - old: the secret that opens the slot now.
     ///   - new: the secret that opens it from now on.
-    ///   - derivation: how the slot's key is derived. Nil keeps the slot's derivation if it is not a former standard, and uses
-    ///     ``KeySlots/Derivation/standard`` otherwise.
+    ///   - derivation: how the slot's key is derived. Nil keeps the slot's derivation, unless it is a former standard: then the
+    ///     slot gets ``KeySlots/Derivation/standard``.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` if `old` does not open the slot; ``DatabaseError/Reason/busy`` also if
-    ///   another caller has changed the slot in the meantime; and as ``add(_:label:derivation:)``.
+    ///   another caller has changed the slot in the meantime; and the errors of ``add(_:label:derivation:)``.
     public func changePassphrase(
         _ label: String, from old: Secret, to new: Secret, derivation: Derivation? = nil
     ) throws {

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension KeySlots {
-    /// The differences between key slots and the latest key slots that their database has seen. It is the
+    /// The differences between key slots and the latest key slots that their database has seen. A rollback is the
     /// ``DatabaseError/underlyingError`` of a ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
     ///
     /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
@@ -10,16 +10,17 @@ extension KeySlots {
     public struct Rollback: Error, Hashable, Sendable {
         /// The kinds of differences.
         public struct Kind: Hashable, Sendable, CustomStringConvertible {
-            /// The kind's name, as in this page.
+            /// The kind's name, the same as in Swift.
             public let description: String
             private init(_ name: String) { description = name }
 
             /// The slots are older than the latest slots that the database has seen.
             public static let older = Kind("older")
-            /// The database is older than the slots, which it had seen: it was restored. No passphrase becomes valid again.
+            /// The database is older than the slots, although it had seen them: the database was restored. No passphrase becomes
+            /// valid again.
             public static let olderDatabase = Kind("olderDatabase")
-            /// The slots are not the slots that the database knows: they were created separately for the same key, or changed with
-            /// a copy of the database.
+            /// The database knows other slots than these: these slots were created separately for the same key, or changed with a
+            /// copy of the database.
             public static let others = Kind("others")
             /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
             public static let unknown = Kind("unknown")
@@ -33,7 +34,7 @@ extension KeySlots {
         public let generation: Int
         /// The number of changes that the database has seen; nil if it has no mark of them.
         package let databaseGeneration: Int?
-        /// The labels of slots that were revoked and would open the database again; nil if unknown.
+        /// The labels of revoked slots that would open the database again; nil if unknown.
         public let revoked: [String]?
         /// The labels of slots whose earlier secret would open the database again; nil if unknown.
         public let superseded: [String]?

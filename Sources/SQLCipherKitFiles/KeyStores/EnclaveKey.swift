@@ -37,10 +37,10 @@
         /// The user's action that a new key requires.
         public let accessControl: AccessControl
 
-        /// Describes a key. It is created the first time that it is needed to encrypt.
+        /// Describes a key. The first encryption creates the key.
         /// - Parameters:
         ///   - tag: a name that you choose.
-        ///   - accessGroup: the group that shares it; nil for the application's own.
+        ///   - accessGroup: the group of applications that share it; nil for the application's own group.
         ///   - accessibility: when the key can be used. Default: after the first unlock, on this device only.
         ///   - accessControl: the user's action that each use requires. Default: none.
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty tag, and for an accessibility that is not
@@ -74,7 +74,7 @@
             return encrypted as Data
         }
 
-        /// Decrypts the result of ``encrypt(_:)``. The Enclave prompts the user as required when the key was created.
+        /// Decrypts the result of ``encrypt(_:)``. The Enclave prompts the user for the action that the key was created with.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is no such key, if the user declines, or if the bytes were not
         ///   encrypted for this key.
         public func decrypt(_ encrypted: Data) throws -> SecureBytes {

@@ -10,8 +10,8 @@
     /// try KernelKeyring.session.add(Data(passphrase.utf8), as: "notes:key", expiresAfter: .seconds(3600))
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .keyring("notes:key", in: .session)))
     /// ```
-    /// Containers often forbid these system calls: every method then throws ``DatabaseError/Reason/keyProvider`` with the system's
-    /// reason.
+    /// Containers often forbid these system calls: there, every method throws ``DatabaseError/Reason/keyProvider`` with the
+    /// system's reason.
     public enum KernelKeyring: Int32, Hashable, Sendable, CaseIterable {
         /// The calling thread's keyring.
         case thread = -1
@@ -27,7 +27,7 @@
         /// Adds a secret to the keyring, or replaces the secret with the same name.
         /// - Parameters:
         ///   - secret: 1 to 32,767 bytes, which are copied.
-        ///   - name: the key's description. All programs share these names.
+        ///   - name: the key's description. All programs that use the keyring share its names.
         ///   - expiration: the time after which the kernel discards the key, rounded up to whole seconds. Default: nil, never.
         /// - Throws: ``DatabaseError/Reason/keyProvider``, ``DatabaseError/Reason/emptyKey``.
         public func add(_ secret: some ContiguousBytes, as name: String, expiresAfter expiration: Duration? = nil)

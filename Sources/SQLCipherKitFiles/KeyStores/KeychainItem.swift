@@ -37,14 +37,15 @@
         /// - Parameters:
         ///   - service: the item's service.
         ///   - account: its account.
-        ///   - accessGroup: the group that shares it; nil for the application's own.
+        ///   - accessGroup: the group of applications that share it; nil for the application's own group.
         ///   - encoding: the format of its bytes. Default: a raw key, such as 32 random bytes, which needs no derivation.
         ///   - accessibility: when a new item can be read.
         ///   - isSynchronized: whether iCloud Keychain synchronizes it to other devices. This requires an accessibility that is not
         ///     ``KeychainAccessibility/isThisDeviceOnly``, and no Secure Enclave key.
         ///   - enclaveKey: the Secure Enclave's key that encrypts the bytes.
         ///   - usesDataProtection: false for a Mac's login keychain. A Mac program without an access group entitlement, such as a
-        ///     command-line tool, can use no other (<https://developer.apple.com/documentation/technotes/tn3137-on-mac-keychains>).
+        ///     command-line tool, can use only the login keychain
+        ///     (<https://developer.apple.com/documentation/technotes/tn3137-on-mac-keychains>).
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty service or account, and for arguments that contradict
         ///   each other.
         public init(
@@ -118,7 +119,7 @@
     }
 
     extension EncryptionMark {
-        /// An item of the Keychain beside the key's own: the same service, with `.encrypted` after the account.
+        /// A separate item of the Keychain, beside the key's item: the same service, with `.encrypted` after the account.
         /// - Parameter item: the item with the database's key.
         public static func keychain(_ item: KeychainItem) -> EncryptionMark {
             EncryptionMark(isSet: { try item.isMarked() }, set: { try item.setMark() })
@@ -132,8 +133,8 @@
     import Security
 
     extension KeychainItem {
-        /// Returns the item's key. If there is no item, creates it first, with a new random key. If several processes do so at the
-        /// same time, all get the same key.
+        /// Returns the item's key. If there is no item, creates it first, with a new random key. If several processes call this at
+        /// the same time, all get the same key.
         ///
         /// An item can be lost while its database still exists, for instance when a backup is restored. The new key then does not
         /// open the database: opening throws ``DatabaseError/Reason/wrongKeyOrNotADatabase``.
@@ -166,17 +167,19 @@
         /// - Parameter bytes: a passphrase, a raw key or its hexadecimal digits, according to ``encoding``.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is an item already, as its key may be the only key of a
         ///   database. ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/emptyKey`` for bytes that are not a key in
-        ///   this encoding. ``DatabaseError/Reason/invalidArgument`` for a passphrase that ends with a line break, which reading
-        ///   would drop.
+        ///   this encoding. ``DatabaseError/Reason/invalidArgument`` for a passphrase that ends with a line break, because reading
+        ///   would drop the line break.
         public func store(_ bytes: some ContiguousBytes) throws {
             guard try bytes.withUnsafeBytes({ try add(try checked($0)) }) else {
                 throw DatabaseError.keyProvider("the Keychain has an item \(service) already: replace or delete it")
             }
         }
 
-        /// Replaces the item's key, which is lost, or creates the item if there is none. The item gets this ``accessibility``.
+        /// Replaces the item's key, or creates the item if there is none. The former key is lost. The item gets this
+        /// ``accessibility``.
         /// - Parameter bytes: as for ``store(_:)``.
-        /// - Throws: as ``store(_:)`` for bytes that are not a key; ``DatabaseError/Reason/keyProvider`` if the Keychain refuses.
+        /// - Throws: the errors of ``store(_:)`` for bytes that are not a key; ``DatabaseError/Reason/keyProvider`` if the Keychain
+        ///   refuses.
         public func replace(with bytes: some ContiguousBytes) throws {
             try bytes.withUnsafeBytes { bytes in
                 let bytes = try checked(bytes)
@@ -266,10 +269,9 @@
         case whenUnlocked
         /// While the device is unlocked (`kSecAttrAccessibleWhenUnlockedThisDeviceOnly`).
         case whenUnlockedThisDeviceOnly
-        /// After the device was first unlocked since a restart (`kSecAttrAccessibleAfterFirstUnlock`). Included in encrypted
-        /// backups.
+        /// Once the device has been unlocked after a restart (`kSecAttrAccessibleAfterFirstUnlock`). Included in encrypted backups.
         case afterFirstUnlock
-        /// After the device was first unlocked since a restart (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`): for background
+        /// Once the device has been unlocked after a restart (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`): for background
         /// work, such as in an extension.
         case afterFirstUnlockThisDeviceOnly
         /// While the device is unlocked, and only where it has a passcode (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`). The

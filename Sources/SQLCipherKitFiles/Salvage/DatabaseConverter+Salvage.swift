@@ -8,12 +8,12 @@ extension DatabaseConverter {
     /// let report = try DatabaseConverter.salvage(fileAt: "notes.db", key: key, to: "rescued.db")
     /// for table in report.tables where !table.isComplete { print(table.name, table.lostPages) }
     /// ```
-    /// Every readable page is read, also if no other page refers to it: if an inner page of a table is lost, the rows below it are
-    /// found nevertheless. Indexes are created again from the rows, and are only read for the columns of lost rows.
-    /// Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
+    /// Every readable page is read, even if no other page refers to it. So if an inner page of a table is lost, the rows below it
+    /// are still found. Indexes are created again from the rows. The damaged indexes are read only for the columns of lost rows.
+    /// Everything else is kept, as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
-    /// page is lost, or one of the overflow pages of a large value; its intact part, such as its first columns, is kept in a
-    /// separate table. ``DatabaseConverter/SalvageReport`` names the tables of these rows, and of rows whose table is unknown.
+    /// page or an overflow page of a large value is lost; its intact part, such as its first columns, is kept in a separate table.
+    /// ``DatabaseConverter/SalvageReport`` names the tables that hold these rows, and rows whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table
@@ -26,12 +26,12 @@ extension DatabaseConverter {
     ///   - path: the damaged file.
     ///   - key: how it is encrypted.
     ///   - newPath: the file to create. It must not exist yet.
-    ///   - newKey: how the new file is encrypted. Default: nil, as the damaged file.
-    ///   - recoveryCopy: the recovery copy. Default: nil, the copy beside the damaged file, `path` with `-recovery` appended, if
-    ///     there is a copy that the key opens.
+    ///   - newKey: how the new file is encrypted. Default: nil, for the encryption of the damaged file.
+    ///   - recoveryCopy: the recovery copy. Default: nil, for the copy beside the damaged file (`path` with `-recovery` appended),
+    ///     if the key opens such a copy.
     ///   - configuration: its ``DatabaseConfiguration/prepareDatabase`` runs on the connections to the new file, for a schema that
-    ///     needs your own functions or collations. For a file from elsewhere, the limits of its
-    ///     ``DatabaseConfiguration/safeguards`` apply: pages may share rows, so that a small file becomes a large one.
+    ///     needs your own functions or collations. For an untrusted file, set ``DatabaseConfiguration/safeguards``, whose limits
+    ///     apply: pages may share rows, so that a small file becomes a large file.
     ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
     ///     created, and the call throws the same error.
     /// - Returns: a report of the copied and the lost rows and pages.
@@ -107,13 +107,13 @@ extension DatabaseConverter {
             /// The number of rows that were found but could not be copied, because one of the row's overflow pages is lost or the
             /// row violates a constraint of the table.
             public let lostRows: Int
-            /// The number of the copied rows that were on pages to which nothing leads any more. If the database has no
-            /// `auto_vacuum`, they were assigned to this table by their row ids, their order and the types of their values. A row
-            /// that was deleted may be among them if pages of the list of free pages are lost as well.
+            /// The number of copied rows from pages to which no other page refers any more. If the database has no `auto_vacuum`,
+            /// these rows were assigned to this table by their row ids, their order and the types of their values. A row that was
+            /// deleted may be among them if pages of the list of free pages are lost as well.
             public let reattachedRows: Int
-            /// The number of other rows of which a part is left: the columns that an index has, or the beginning of a row of which
-            /// an overflow page is lost. They are in the table `lost_and_found_` with this table's name. A text or blob in it may
-            /// be cut, and the columns that are lost are NULL. If the indexes have all columns, a row is copied like any other.
+            /// The number of other rows of which only a part is left: the columns in an index, or the beginning of a row that lost
+            /// an overflow page. They are in the table `lost_and_found_` with this table's name. A text or blob in it may be cut,
+            /// and the columns that are lost are NULL. If the indexes have all columns, a row is copied like any other.
             public let partialRows: Int
 
             /// True if nothing in the table was lost.
@@ -139,8 +139,8 @@ extension DatabaseConverter {
         public let lostPages: [Int]
         /// The full-text tables with a damaged index that was rebuilt from their content.
         public let rebuiltIndexes: [String]
-        /// The number of rows on intact pages whose table is unknown, because its definition is lost or several tables may have had
-        /// them. They are in the table `lost_and_found`, with the columns of the table that SQLite's own `.recover` makes
+        /// The number of rows on intact pages whose table is unknown, because its definition is lost or because several tables may
+        /// have had them. They are in the table `lost_and_found`, with the columns of the table that SQLite's own `.recover` makes
         /// (<https://sqlite.org/recovery.html>). Rows of indexes and deleted rows may be among them.
         public let unassignedRows: Int
         /// The number of tables, indexes, views and triggers whose definition is from the recovery copy.

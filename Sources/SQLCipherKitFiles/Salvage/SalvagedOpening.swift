@@ -8,11 +8,11 @@ extension DatabaseConverter {
     /// let (db, report) = try DatabaseConverter.openOrSalvage(fileAt: "notes.db", key: key)
     /// if let report, !report.isComplete { warnUser(about: report) }
     /// ```
-    /// A file that opens, and whose pages all match their authentication codes, is left alone, and the report is nil. Otherwise
-    /// the file and its log are copied to `path` with `-damaged` appended, or with a number if that exists, and the file that
-    /// ``salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` creates takes its place, with the same key. The disk
-    /// needs room for three such files until you remove the damaged copy. Close all other connections to the file, in all
-    /// processes.
+    /// If the file opens and all its pages match their authentication codes, the file stays unchanged, and the report is nil.
+    /// Otherwise the file and its log are copied to `path` with `-damaged` appended (and a number, if that file exists). The file
+    /// that ``salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` creates then replaces the damaged file, with the
+    /// same key. The disk needs room for three such files until you remove the damaged copy. Close all other connections to the
+    /// file, in all processes.
     ///
     /// The new file and the copy have the permissions and, as far as the system allows, the owner and the group of the damaged
     /// file. If the process ends during the call, the path has the damaged file or the new file. The next call continues with the
@@ -22,7 +22,7 @@ extension DatabaseConverter {
     ///   - key: how it is encrypted. The new file has the same key.
     ///   - configuration: how the connection is opened.
     ///   - progress: as for `salvage`; it is not called if nothing is damaged.
-    /// - Returns: the connection, and a report of the saved and the lost rows; nil if nothing was damaged.
+    /// - Returns: the connection, and a report of the saved and the lost rows. The report is nil if nothing was damaged.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no page matches the key, ``DatabaseError/Reason/cannotOpen``,
     ///   or an error from SQLite. The file is then unchanged.
     public static func openOrSalvage(

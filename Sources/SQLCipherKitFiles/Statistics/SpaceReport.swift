@@ -46,7 +46,7 @@ extension Schema {
             /// The size of its pages without the bytes reserved for encryption, which cannot hold content.
             let usableBytes: Int
 
-            /// The part of the pages that is in use, by content and bookkeeping, from 0 to 1.
+            /// The fraction of the pages' bytes that content and bookkeeping use, from 0 to 1.
             public var fill: Double { usableBytes == 0 ? 0 : 1 - Double(unusedBytes) / Double(usableBytes) }
             /// The mean size of an entry in bytes.
             package var meanPayload: Double { entries == 0 ? 0 : Double(payload) / Double(entries) }
@@ -73,7 +73,7 @@ extension Schema {
         package var payload: Int { objects.reduce(0) { $0 + $1.payload } }
         /// The number of unused bytes on pages in use.
         public var unusedBytes: Int { objects.reduce(0) { $0 + $1.unusedBytes } }
-        /// The number of bytes that encryption takes.
+        /// The number of bytes that encryption uses in the pages.
         public var reservedBytes: Int { pageCount * reservedBytesPerPage }
 
         /// The table or index of a name, or nil if there is none.

@@ -45,8 +45,8 @@ extension Schema {
     /// ```
     /// - Parameters:
     ///   - name: a table or an index. Default: nil, for the whole database.
-    ///   - limit: the approximate number of rows to read from each index. Default: nil, for all. With a limit this is fast on any
-    ///     database, but takes no samples.
+    ///   - limit: the approximate number of rows to read from each index. Default: nil, for all. With a limit, the call is fast on
+    ///     any database, but takes no samples.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/invalidArgument`` for a limit less than 1 or a name
     ///   that is neither a table's nor an index's, or an error from SQLite.
     public func analyze(_ name: String? = nil, limit: Int? = nil) throws {
@@ -66,11 +66,11 @@ extension Schema {
         try connection.execute(SQL(raw: "ANALYZE \(name.map(qualified) ?? quotedName)"))
     }
 
-    /// Updates the query planner's statistics where that is due. Call it at the end of each use of a database, or once a day
+    /// Updates the query planner's statistics if they are out of date. Call it at the end of each use of a database, or once a day
     /// (<https://sqlite.org/pragma.html#pragma_optimize>).
-    /// - Parameter examiningAll: whether to examine all tables, not only the tables that this connection has queried; for a
-    ///   connection that has just been opened. Default: false.
-    /// - Returns: the statements that were due and have been run.
+    /// - Parameter examiningAll: whether to examine all tables, not only the tables that this connection has queried. Use it for a
+    ///   newly opened connection. Default: false.
+    /// - Returns: the statements that were run.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
     @discardableResult
     public func optimize(examiningAll: Bool = false) throws -> [String] {

@@ -5,14 +5,14 @@ extension Schema {
     /// The form to which ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column's values.
     public enum ValueConversion: Hashable, Sendable {
         /// Dates, from any text that is read as a date, from archives of `NSDate`, from dates in MongoDB's Extended JSON, as Realm
-        /// exports them, and from numbers if `numbers` gives their meaning, such as ``DateStrategy/milliseconds``. Without
+        /// exports them, and from numbers if `numbers` states their meaning, such as ``DateStrategy/milliseconds``. Without
         /// `numbers`, a column with numbers throws: a number is never guessed to be a date.
         case dates(DateStrategy, numbers: DateStrategy? = nil)
         /// UUIDs, from blobs of 16 bytes and from text.
         case uuids(UUIDStrategy)
         /// Decimals, from numbers and from text in decimal digits.
         case decimals(DecimalStrategy)
-        /// Booleans as 0 and 1, from these and from `true` and `false`, `yes` and `no`.
+        /// Booleans as 0 and 1, from 0 and 1 and from the texts `true`, `false`, `yes` and `no`.
         case booleans
 
         enum Outcome {
@@ -90,12 +90,12 @@ extension Schema {
     /// - Parameters:
     ///   - column: the column's name.
     ///   - table: the table's name.
-    ///   - conversion: the kind of its values and the form in which to store them.
+    ///   - conversion: the kind of the values, and the form in which to store them.
     ///   - allowsRounding: whether a date may lose a fraction of a second that the form cannot hold. Default: false, which throws
     ///     in that case.
     /// - Returns: the number of values that were changed.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table or the column does not exist, if a value is not of this kind
-    ///   or would be rounded, if a date is a number and the conversion gives no meaning of numbers, or if the column's declared
+    ///   or would be rounded, if a date is a number and the conversion states no meaning of numbers, or if the column's declared
     ///   type turns the new form into another form; or an error from SQLite. In each case nothing has changed.
     @discardableResult
     public func convertValues(

@@ -6,7 +6,7 @@ extension Schema {
     public struct ValueReport: Hashable, Sendable {
         /// The apparent content of a column.
         public struct Content: Hashable, Sendable, CustomStringConvertible {
-            /// The content's name, as in this page.
+            /// The content's name, the same as in Swift.
             public let description: String
             private init(_ name: String) { description = name }
 
@@ -61,8 +61,8 @@ extension Schema {
             public let content: Content
             /// The forms of its values, with the number of each among the examined rows, the most frequent first; without NULL.
             public let forms: [Count]
-            /// The reason to read numbers in the column as dates of that form; nil for other columns. It begins with "a guess"
-            /// unless the library that wrote the file is known to store its dates so.
+            /// The reason to read the column's numbers as dates of that form; nil for other columns. The text begins with "a
+            /// guess", unless the library that wrote the file is known to store its dates in this form.
             /// ``Schema/convertValues(of:in:to:allowingRounding:)`` needs the form as an argument in either case.
             public let reason: String?
 
@@ -94,7 +94,7 @@ extension Schema {
             case room
         }
 
-        /// The library that wrote the file, if its tables show one.
+        /// The library that wrote the file, if the tables reveal it.
         public let origin: Origin?
 
         /// The columns, sorted by table name.
@@ -116,7 +116,7 @@ extension Schema {
                 decimals: decimals ?? ValueProfile.standard.decimals)
         }
 
-        /// The names of this package's profiles that have these forms, such as `grdb`; empty if none has.
+        /// The names of this package's profiles that have these forms, such as `grdb`; empty if no profile has them.
         public var profileNames: [String] {
             ValueProfile.namedProfiles.filter {
                 (dates ?? $0.profile.dates) == $0.profile.dates && (uuids ?? $0.profile.uuids) == $0.profile.uuids
@@ -190,10 +190,10 @@ extension Schema {
     /// The meaning of a number can only be inferred from its magnitude, the other values in its column, and the column's name and
     /// type: the report is an educated guess.
     /// - Parameters:
-    ///   - rows: the number of rows to examine in each table, the first half and the last half of them by the table's key; nil
-    ///     for all. Default: 10,000.
-    ///   - limits: the time, memory and rows that the report may use. Default: nil, for the limits of
-    ///     ``DatabaseConfiguration/safeguards``, if the connection was opened with any.
+    ///   - rows: the number of rows to examine in each table, half from the beginning and half from the end of the table's key
+    ///     order; nil for all rows. Default: 10,000.
+    ///   - limits: the time, memory and rows that the report may use. Default: nil, for the limits of the connection's
+    ///     ``DatabaseConfiguration/safeguards``, if it has any.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
     public func valueReport(sampling rows: Int? = 10_000, limits: ResourceLimits? = nil) throws -> ValueReport {

@@ -3,27 +3,27 @@ import SQLCipherKitCore
 import SQLCipherKitSearch
 
 extension Schema {
-    /// Checks the database: every page's authentication code, that no page is missing, the structure, and the foreign keys.
+    /// Checks the authentication code of every page, the number of pages, the structure of the database, and the foreign keys.
     ///
     /// ```swift
     /// let report = try db.main.verify()
     /// for problem in report.problems { print(problem) }
     /// ```
     /// The whole file is read. With authenticated pages, every flipped bit is found, except in the bytes of a plaintext header and,
-    /// with SHA-1, in the last 12 bytes of each page, which are unused: these are not authenticated. It is impossible to detect
-    /// from one file that it, or one of its pages, was replaced with an older version of itself.
+    /// with SHA-1, in the last 12 bytes of each page, which are unused: these are not authenticated. No check of a single file can
+    /// detect that the file, or one of its pages, was replaced with an older version.
     ///
-    /// An encrypted database without page authentication has a problem for that reason alone.
+    /// For an encrypted database without page authentication, that lack is reported as a problem.
     ///
-    /// Tables that need a function, a collation, a tokenizer or a module that the connection has not are not checked beyond their
-    /// pages, and are named in ``IntegrityReport/unchecked``.
+    /// If a table needs a function, a collation, a tokenizer or a module that the connection lacks, only its pages are checked, and
+    /// the table is named in ``IntegrityReport/unchecked``.
     ///
-    /// If pages are damaged or missing, the structure is not checked, because that would only report the content of those pages. A
-    /// page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
+    /// If pages are damaged or missing, the structure is not checked, because that check would only report the content of those
+    /// pages. A page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
     /// - Parameters:
     ///   - quick: whether to skip the comparison of indexes with their tables, as `PRAGMA quick_check` does. Default: false.
-    ///   - limits: the time, memory and rows that the check may use. Default: nil, for the limits of
-    ///     ``DatabaseConfiguration/safeguards``, if the connection was opened with any.
+    ///   - limits: the time, memory and rows that the check may use. Default: nil, for the limits of the connection's
+    ///     ``DatabaseConfiguration/safeguards``, if it has any.
     /// - Returns: the problems, with at most 1,000 problems of the structure.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or another error that prevents the file from being read. A damaged database is not
@@ -263,17 +263,17 @@ extension Schema.IntegrityReport {
         /// another key.
         case damagedPage(Int)
         /// The database is encrypted, and its pages have no authentication codes, so changes to the file go unnoticed. The codes
-        /// can be removed without the key: if the database once had them, it was forged.
+        /// can be removed without the key: if the database once had codes, someone has tampered with it.
         case noAuthentication
         /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the salt or header that the
         /// connection was opened with: the key will not open the file again.
         case damagedHeader
         /// The header declares more pages than the file has.
         case missingPages(declared: Int, present: Int)
-        /// The file does not end with a complete page: it has only this many bytes of the page with this number.
+        /// The file does not end with a complete page: its last page, with this number, has only this many bytes.
         case incompletePage(Int, bytes: Int)
         /// A row of `PRAGMA integrity_check`: for example an index that lacks a row, pages used twice or never, or a value that
-        /// violates a constraint. Also a foreign key that refers to columns without a unique index, so that it cannot be checked
+        /// violates a constraint. Also a foreign key that cannot be checked, because it refers to columns without a unique index
         /// (<https://sqlite.org/foreignkeys.html#fk_indexes>).
         case structure(String)
         /// A row of `table` that refers to a row of `parent` that does not exist. The row id is nil in a table WITHOUT ROWID; the
@@ -288,7 +288,7 @@ extension Schema {
         /// All problems; empty for an intact database.
         public let problems: [IntegrityReport.Problem]
         /// Tables that could not be checked, because they or their indexes need a function, a collation, a tokenizer or a module
-        /// that is not registered on this connection. Their pages were checked, and the other tables; the list of free pages was
+        /// that is not registered on this connection. Their pages and the other tables were checked; the list of free pages was
         /// not.
         public let unchecked: [IntegrityReport.Unchecked]
         /// The number of pages in the file.
