@@ -14,7 +14,7 @@ import SQLCipherKitCore
 /// Calls of the pool that need the database to themselves end its snapshots: `barrier`, `attach`, `detach`, `changeKey`, `convert`,
 /// `erase` and `close`. A read after that throws ``DatabaseError/Reason/snapshotLost``. Checkpoints and writes of any kind do not
 /// end a snapshot. A snapshot prevents the write-ahead log from being emptied, so the log grows in the meantime, and every
-/// checkpoint of the pool except a passive one throws ``DatabaseError/Reason/busy``.
+/// checkpoint of the pool, except a passive checkpoint, throws ``DatabaseError/Reason/busy``.
 ///
 /// A snapshot uses one connection with a small page cache, whose transaction keeps the content available
 /// (<https://sqlite.org/c3ref/snapshot_get.html>), and one connection for each concurrent read, at most

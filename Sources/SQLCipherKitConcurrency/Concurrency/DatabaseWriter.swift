@@ -9,7 +9,7 @@ import Synchronization
 /// let titles = try await database.read { db in try db.fetchAll(String.self, "SELECT title FROM note") }
 /// try await database.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// ```
-/// Use this type if your code works with either. Each call exists in two forms. In an `async` function the compiler chooses the
+/// Use this type if your code works with both. Each call exists in two forms. In an `async` function the compiler chooses the
 /// asynchronous form: the task is suspended, no thread waits, and the closure runs in the same task, on a thread of this package,
 /// with the task's local values, cancellation and priority. Elsewhere the call waits and runs on the calling thread.
 ///

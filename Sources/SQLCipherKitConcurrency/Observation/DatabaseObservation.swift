@@ -63,7 +63,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
         return result
     }
 
-    /// Returns this observation without elements that are the same as the previous one.
+    /// Returns this observation without elements that are the same as the previous element.
     /// - Parameter isSame: returns whether two elements are the same.
     public func removingDuplicates(by isSame: @escaping @Sendable (Element, Element) -> Bool) -> DatabaseObservation {
         var result = self
@@ -135,12 +135,12 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 extension DatabaseObservation where Element: Equatable {
-    /// Returns this observation without elements that equal the previous one.
+    /// Returns this observation without elements that equal the previous element.
     public func removingDuplicates() -> DatabaseObservation { removingDuplicates { $0 == $1 } }
 }
 
 extension DatabaseObservation {
-    /// Returns this observation without elements that equal the previous one, for rows of several parts such as
+    /// Returns this observation without elements that equal the previous element, for rows of several parts such as
     /// `(Folder, [Note])`.
     @_disfavoredOverload
     public func removingDuplicates<each Part: Equatable>() -> DatabaseObservation where Element == [(repeat each Part)] {

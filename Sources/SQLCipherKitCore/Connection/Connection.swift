@@ -280,7 +280,7 @@ public final class Connection {
 }
 
 extension Connection: CustomReflectable {
-    /// Only the location: the cached statements contain SQL that users typed.
+    /// Shows only the location, because the cached statements contain SQL that users typed.
     public var customMirror: Mirror { Mirror(self, children: ["location": location]) }
 }
 

@@ -6,9 +6,9 @@ package enum SystemFile {
     /// - Parameters:
     ///   - folder: the descriptor of an open folder that the path begins at. Default: as for `open(2)`.
     ///   - flags: as for `open(2)`.
-    ///   - isAlone: whether to refuse a file that has another name too: a user who may write to the folder could have linked a
-    ///     file of this user's there, to have its content, its permissions or its owner changed.
-    ///   - isOwn: whether to refuse a file of another user, and one that others may read or write.
+    ///   - isAlone: whether to refuse a file with a second hard link. Another user with write access to the folder could have
+    ///     linked the file there, so that this process changes its content, permissions or owner.
+    ///   - isOwn: whether to refuse a file of another user, and a file that other users may read or write.
     /// - Returns: the descriptor; less than 0 if there is none, with the reason in `errno`: `EMLINK` for another name, `EPERM` for
     ///   another user's, `ENXIO` for what is not a regular file.
     package static func open(

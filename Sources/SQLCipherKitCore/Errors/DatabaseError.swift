@@ -104,7 +104,7 @@ public struct DatabaseError: Error, Sendable {
         public static let recordNotFound = Reason("recordNotFound")
         /// A trigger (`RAISE(IGNORE)`, <https://sqlite.org/lang_createtrigger.html#raise>) or a conflict rule of the table
         /// (`ON CONFLICT IGNORE`, <https://sqlite.org/lang_conflict.html>) left out the write of a record. Nothing was changed, but
-        /// where the call reads nothing back, the earlier writes of a trigger to other rows stay.
+        /// if the call reads nothing back, earlier writes of a trigger to other rows stay.
         public static let writeIgnored = Reason("writeIgnored")
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         public static let migration = Reason("migration")
@@ -122,11 +122,11 @@ public struct DatabaseError: Error, Sendable {
         /// A store has an older state of a replica than it had before: the store was restored from a backup, or it answers with old
         /// versions. Nothing was changed on this side.
         public static let replicaRolledBack = Reason("replicaRolledBack")
-        /// A store has a history of a replica that branches off before the state here: two writers continued from one state.
-        /// Nothing was changed on this side.
+        /// The history of the replica in a store differs from the history here: two writers continued from the same state. Nothing
+        /// was changed on this side.
         public static let replicaForked = Reason("replicaForked")
-        /// The file of an open database was replaced by another file, as by a change of key into a new file, or was moved away.
-        /// Open connections read the former file, and cannot write.
+        /// The file of an open database was replaced by another file, for example by a key change with a new file, or was moved
+        /// away. Open connections read the former file, and cannot write.
         public static let databaseReplaced = Reason("databaseReplaced")
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned entries that another peer lacks; the message says
         /// which, and what to do.
@@ -163,7 +163,8 @@ public struct DatabaseError: Error, Sendable {
 
     /// Creates an error, such as one to throw from your function that SQL calls.
     ///
-    /// SQL that could hold a key, such as `PRAGMA key = '…'`, is not stored, nor is a message that repeats a word of it.
+    /// SQL that could hold a key, such as `PRAGMA key = '…'`, is not stored, and neither is a message that repeats a word of that
+    /// SQL.
     /// - Parameters:
     ///   - code: SQLite's result code. Default: ``ResultCode/error``.
     ///   - reason: the condition. Default: ``Reason-swift.struct/engine``.

@@ -68,7 +68,7 @@ public enum AuthorizationDecision: Hashable, Sendable {
     case allow
     /// The statement does not compile, and throws with the code ``ResultCode/authorization``.
     case deny
-    /// The statement compiles without the action: a column reads as NULL, and anything else is left out.
+    /// The statement compiles without the action: a column reads as NULL, and any other action is omitted.
     case ignore
 }
 

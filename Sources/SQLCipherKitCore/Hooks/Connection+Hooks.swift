@@ -21,8 +21,8 @@ extension Connection {
     /// Calls `body` before each commit of a transaction that has the write lock. If it throws, the transaction is rolled back
     /// instead (<https://sqlite.org/c3ref/commit_hook.html>).
     ///
-    /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw. For any other error it throws one with
-    /// the reason ``DatabaseError/Reason/callback``, the code ``ResultCode/constraintCommitHook`` and that error in
+    /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw. For any other error, it throws an
+    /// error with the reason ``DatabaseError/Reason/callback``, the code ``ResultCode/constraintCommitHook`` and that error in
     /// ``DatabaseError/underlyingError``. Hooks are called in the order in which they were added, up to the first that throws.
     /// ```swift
     /// let token = try db.addCommitHook { if quota.isExceeded { throw QuotaError() } }

@@ -61,8 +61,8 @@ public struct DatabaseChanges: Sendable {
 extension DatabaseRegion {
     /// Returns whether queries that read the region may have a different result after a commit.
     ///
-    /// For a region made by hand, any change to a table counts here: its columns are only looked up when the region is put to use,
-    /// as in ``Connection/addChangeHook(affecting:_:)``.
+    /// For a region that you made by hand, any change to its tables counts here. The region's columns are compared only by calls
+    /// that take the region, such as ``Connection/addChangeHook(affecting:_:)``.
     /// ```swift
     /// try db.addChangeHook { changes in if titles.isAffected(by: changes) { reloadTitles() } }
     /// ```

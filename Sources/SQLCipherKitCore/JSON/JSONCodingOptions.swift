@@ -5,8 +5,8 @@ import Foundation
 /// A type sets the options for its values with ``JSONCodingCustomizable``. The defaults are the same as in Foundation's
 /// `JSONEncoder`, except for dates, which are ISO 8601 text.
 public struct JSONCodingOptions: Sendable {
-    /// The form in which a `Date` is written. ISO 8601 text can be read with each of these except ``custom(encode:decode:)``. A
-    /// number can be read only with a form that writes numbers, because it does not say whether it counts from 1970 or from 2001.
+    /// The form in which a `Date` is written. ISO 8601 text can be read with each of these forms except ``custom(encode:decode:)``.
+    /// A number can be read only with a form that writes numbers, because it does not say whether it counts from 1970 or from 2001.
     public enum Dates: Sendable {
         /// Like `Date` itself: seconds since 2001-01-01 00:00 UTC, exactly.
         case deferredToDate
@@ -15,7 +15,8 @@ public struct JSONCodingOptions: Sendable {
         /// Milliseconds since 1970-01-01 00:00 UTC, with a fraction.
         case millisecondsSince1970
         /// ISO 8601 text in UTC, rounded to milliseconds, such as `2026-11-21T08:30:00.250Z`, which SQLite's date functions
-        /// understand (<https://sqlite.org/lang_datefunc.html>). Only years 0000 to 9999; others throw. A number cannot be read.
+        /// understand (<https://sqlite.org/lang_datefunc.html>). Only years 0000 to 9999; other years throw. A number cannot be
+        /// read.
         case iso8601
         /// A form of your own, which the two closures define.
         case custom(

@@ -47,8 +47,8 @@ public struct CipherConfiguration: Hashable, Sendable {
 
     /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: 4,096.
     public var pageSize = 4096
-    /// The number of PBKDF2 rounds that turn a passphrase into a key. Default: 256,000. Raw keys use none.
-    /// `iterations(taking:hash:)` finds the number for a given time, and `weaknesses` reports a low one.
+    /// The number of PBKDF2 rounds that turn a passphrase into a key. Default: 256,000. Raw keys use no rounds.
+    /// `iterations(taking:hash:)` finds the number for a given time, and `weaknesses` reports a low number.
     public var kdfIterations = 256_000
     /// The hash function of PBKDF2. Default: SHA-512.
     public var kdfAlgorithm = Hash.sha512
@@ -65,7 +65,7 @@ public struct CipherConfiguration: Hashable, Sendable {
     /// The 16 bytes of salt of a database with a plaintext header, which must be kept outside the file. The salt is not secret, but
     /// without it no passphrase opens the database. Nil, the default, for all other databases.
     ///
-    /// Create a salt with ``randomSalt()``. A raw key that includes its salt needs none here.
+    /// Create a salt with ``randomSalt()``. A raw key that includes its salt needs no salt here.
     public var salt: [UInt8]?
     /// True if SQLCipher locks and wipes all memory that SQLite uses, not only the memory of its keys. Default: false.
     ///

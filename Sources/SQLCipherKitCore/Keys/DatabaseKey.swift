@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// The encryption of a database: a key with cipher settings, or none.
+/// The encryption of a database: a key with cipher settings, or no encryption.
 ///
 /// ```swift
 /// let db = try Connection(.file("notes.db"), key: .passphrase("correct horse"))
@@ -123,7 +123,7 @@ extension DatabaseKey {
     /// - Parameters:
     ///   - key: the 32 bytes.
     ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for another length, ``DatabaseError/Reason/emptyKey`` for none.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for another length, ``DatabaseError/Reason/emptyKey`` for no bytes.
     public static func raw(_ key: some ContiguousBytes, cipher: CipherConfiguration? = nil) throws -> DatabaseKey {
         try key.withBytes { key in
             try check(key)
@@ -136,7 +136,7 @@ extension DatabaseKey {
     ///   - key: the 32 bytes.
     ///   - salt: the 16 bytes that a file with this key begins with.
     ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for other lengths, ``DatabaseError/Reason/emptyKey`` for none.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for other lengths, ``DatabaseError/Reason/emptyKey`` for no bytes.
     public static func raw(
         _ key: some ContiguousBytes, salt: some ContiguousBytes, cipher: CipherConfiguration? = nil
     ) throws -> DatabaseKey {

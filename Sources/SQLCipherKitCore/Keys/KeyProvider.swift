@@ -2,7 +2,7 @@ import Foundation
 
 /// Provides the key of a database on request.
 ///
-/// ``KeySource`` has the usual providers; for any other, conform your own type:
+/// ``KeySource`` has the usual providers. For another source of keys, conform your own type:
 /// ```swift
 /// let sources: [KeySource] = [.systemdCredential("notes-key"), .file("/etc/notes/key")]
 /// let db = try Connection(.file("notes.db"), key: .provided(by: .first(sources)))
@@ -18,7 +18,7 @@ public protocol KeyProvider: Sendable {
 
 /// The format of the bytes that a ``KeySource`` finds.
 public enum KeyEncoding: Hashable, Sendable {
-    /// A passphrase. One line break at its end (LF or CR LF) is ignored, as text files end with one.
+    /// A passphrase. One line break at its end (LF or CR LF) is ignored, because text files end with a line break.
     case passphrase
     /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end. The digits stand alone, in SQLCipher's form
     /// `x'…'`, or after `0x`. One line break at its end is ignored.

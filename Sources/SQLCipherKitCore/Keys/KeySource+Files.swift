@@ -11,7 +11,7 @@ extension KeyProvider where Self == KeySource {
     ///   - path: the file's path, as for ``DatabaseLocation/file(_:)-(String)``. The source gives nil if there is no such file.
     ///   - encoding: the format of its bytes. Default: a passphrase.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` for a file that fails these checks; ``DatabaseError/Reason/emptyKey`` for an
-    ///   empty one.
+    ///   empty file.
     public static func file(_ path: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         let path = Paths.absolute(path)
         return KeySource("the file \(path)") { try KeyFile.read(path, encoding, forbidden: 0o077) }

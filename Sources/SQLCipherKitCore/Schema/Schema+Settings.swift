@@ -38,7 +38,7 @@ extension Schema {
     public var journalMode: DatabaseConfiguration.JournalMode { get throws { try mode(value("journal_mode")) } }
 
     /// Sets how transactions are made safe. An in-memory database supports only `memory` and `off`.
-    /// - Returns: the mode in effect: the former one if the database does not support the requested one.
+    /// - Returns: the mode in effect: the former mode if the database does not support the requested one.
     /// - Throws: ``DatabaseError/Reason/busy`` while another connection prevents it, or SQLite's error inside a transaction.
     @discardableResult
     public func setJournalMode(

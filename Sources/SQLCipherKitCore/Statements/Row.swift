@@ -223,7 +223,8 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     }
 }
 
-/// Steps through a result one element at a time, for results that are too large to hold in memory or that you stop reading early.
+/// Steps through a result one element at a time. Use it for results that are too large for memory, or if you may stop before the
+/// end.
 /// ```swift
 /// let titles = try db.cursor(String.self, "SELECT title FROM note ORDER BY title")
 /// while let title = try titles.next() { print(title) }

@@ -6,8 +6,8 @@ import CSQLCipher
 /// let insert = try db.prepare("INSERT INTO point(x, y) VALUES (?, ?)")
 /// for (x, y) in points { try insert.execute(binding: x, y) }
 /// ```
-/// ``Connection/execute(_:_:)`` and the fetching methods cache their statements; prepare one yourself for the tightest loops, or to
-/// step through rows by hand.
+/// ``Connection/execute(_:_:)`` and the fetching methods cache their statements; prepare a statement yourself for the tightest
+/// loops, or to step through rows by hand.
 ///
 /// A statement keeps its connection alive. After ``Connection/close()`` each call throws ``DatabaseError/Reason/closed``.
 public final class Statement {

@@ -5,7 +5,7 @@ import Foundation
 /// SQLite compares the stored values, so dates in two different forms in one column compare incorrectly.
 /// ``Schema/valueReport(sampling:limits:)`` finds such columns.
 public enum DateStrategy: Sendable {
-    /// TEXT in UTC, in the given format. Years 0000 to 9999 only; others throw. A number is read as seconds since 1970.
+    /// TEXT in UTC, in the given format. Years 0000 to 9999 only; other years throw. A number is read as seconds since 1970.
     case text(DateTextFormat)
     /// REAL seconds since 1970-01-01 00:00 UTC: any date, to about a quarter of a microsecond.
     case realSeconds
@@ -16,7 +16,7 @@ public enum DateStrategy: Sendable {
     /// REAL seconds since 2001-01-01 00:00 UTC, as Core Data and `Date.timeIntervalSinceReferenceDate` count: any date, exactly.
     case secondsSince2001
     /// REAL Julian days, rounded to milliseconds when they are read, as by SQLite's `julianday()`
-    /// (<https://sqlite.org/lang_datefunc.html>). Years -4713 to 9999; others throw.
+    /// (<https://sqlite.org/lang_datefunc.html>). Years -4713 to 9999; other years throw.
     case julianDays
     /// A form of your own.
     case custom(any CustomDateStrategy.Type)

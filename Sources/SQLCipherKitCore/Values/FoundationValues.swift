@@ -37,7 +37,8 @@ extension UUID: SQLValueConvertible {
 /// INTEGER, from REAL as the shortest decimal that identifies that number, and from TEXT in decimal digits.
 extension Decimal: SQLValueConvertible {
     /// The decimal as an INTEGER or a REAL.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, and for a decimal with more digits than either holds exactly.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, and for a decimal with more digits than an INTEGER or a REAL
+    ///   holds exactly.
     public var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
     /// The decimal as ``ValueProfile/decimals`` of the profile stores it.

@@ -178,7 +178,7 @@ extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueCo
     public var sqlValue: SQLValue { get throws { try rawValue.sqlValue } }
 
     /// The raw value as it is stored under the profile, unless the type has a `sqlValue` of its own.
-    /// - Throws: the errors of either.
+    /// - Throws: the errors of the raw value, or of the type's own `sqlValue`.
     public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         let own = try sqlValue
         if profile == .standard { return own }

@@ -99,10 +99,10 @@ extension ValueProfile {
     }
 }
 
-/// The form in which a `Date` inside a JSON document is stored. ISO 8601 text can be read with each of these.
+/// The form in which a `Date` inside a JSON document is stored. ISO 8601 text can be read with each of these forms.
 public enum JSONDateStrategy: UInt8, Hashable, Sendable, CaseIterable {
-    /// ISO 8601 text in UTC, rounded to milliseconds, such as `2026-11-21T08:30:00.250Z`. Only years 0000 to 9999; others throw. A
-    /// number cannot be read.
+    /// ISO 8601 text in UTC, rounded to milliseconds, such as `2026-11-21T08:30:00.250Z`. Only years 0000 to 9999; other years
+    /// throw. A number cannot be read.
     case iso8601
     /// Milliseconds since 1970-01-01 00:00 UTC, with a fraction, as GRDB stores them.
     case millisecondsSince1970

@@ -14,10 +14,10 @@ extension Schema {
     /// }
     /// ```
     /// The copy is written under a temporary name, checked page by page, flushed to disk and only then renamed. An unfinished
-    /// backup, after an error or when the process ends, can therefore not be mistaken for a good one; its remains are removed by
-    /// the next backup to that path, or when a database at that path is opened. The copy is one consistent snapshot of the
-    /// committed content. With a write-ahead log, that is the snapshot at the time of the call. Without one, a commit by another
-    /// connection restarts the copy; after three restarts, it blocks writers until it is done.
+    /// backup, after an error or when the process ends, can therefore not be mistaken for a complete backup; its remains are
+    /// removed by the next backup to that path, or when a database at that path is opened. The copy is one consistent snapshot of
+    /// the committed content. With a write-ahead log, that is the snapshot at the time of the call. Without a write-ahead log, a
+    /// commit by another connection restarts the copy; after three restarts, the copy blocks writers until it is done.
     ///
     /// Pages are copied in steps if the page size, and the number of bytes that each page reserves for its authentication, are the
     /// same in the backup. Otherwise, and if only one of the two files is encrypted, the copy is made as with

@@ -13,10 +13,10 @@ extension Schema {
     /// rows are moved to a separate table in this database, copied from there to the other database, and then removed here. If the
     /// process dies between two steps, the next call between the two databases, or ``finishMoves(to:)``, finishes the move.
     ///
-    /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a moved
-    /// row by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error: move
-    /// those rows first. The target's table must have all columns of the source's table, by name; generated columns are computed
-    /// again. A row id that is not a column of the table is assigned by the target.
+    /// The rows are deleted and inserted as if by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a
+    /// moved row by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error:
+    /// move those rows first. The target's table must have all columns of the source's table, by name; generated columns are
+    /// computed again. A row id that is not a column of the table is assigned by the target.
     /// - Parameters:
     ///   - table: the table's name.
     ///   - target: the database to move to.

@@ -15,7 +15,8 @@ extension Schema {
     /// The whole backup is checked before anything is written, and the copy is made from the same snapshot that was checked. The
     /// backup is never written to, not even for recovery: a backup with the journal of an unfinished change is refused. This
     /// database keeps its key, settings and journal mode. Other connections may have it open: with a write-ahead log, they continue
-    /// to read the old content; without one, this method waits for them and they wait for it, up to the busy timeout.
+    /// to read the old content; without a write-ahead log, this method and the other connections wait for each other, up to the
+    /// busy timeout.
     /// - Parameters:
     ///   - path: the backup's file.
     ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, for the encryption of this database, apart from the

@@ -24,7 +24,7 @@ extension KeySlots {
             public static let others = Kind("others")
             /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
             public static let unknown = Kind("unknown")
-            /// There is no database, or only an empty file, where there was one.
+            /// There is no database, or only an empty file, where there was a database.
             public static let noDatabase = Kind("noDatabase")
         }
 

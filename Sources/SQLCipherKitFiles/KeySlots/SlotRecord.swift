@@ -93,7 +93,7 @@ struct SlotRecord: Hashable, Sendable {
     }
 
     /// Returns the database key, or nil if the secret is not this slot's. Only one derived key opens a committed slot, even a
-    /// malicious one, so whether it opens reveals nothing else about the secret.
+    /// malicious slot, so the result reveals nothing else about the secret.
     func open(with secret: KeySlots.Secret, file: [UInt8]) throws -> DatabaseKey? {
         if form == .uncommitted {
             return try wrapped.open(under: secret.deriveUncommitted(salt, derivation), associated: associated(file))

@@ -60,7 +60,7 @@ struct WrappedKey: Hashable, Sendable {
         writer += nonce + bytes + tag
     }
 
-    /// Returns the key, or nil if it was wrapped under another one or has been changed since.
+    /// Returns the key, or nil if it was wrapped under another key or has been changed since.
     func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws -> DatabaseKey? {
         let associated = associated + [UInt8(form.rawValue)]
         var rc = SQLITE_OK

@@ -74,7 +74,7 @@
             return encrypted as Data
         }
 
-        /// Decrypts the result of ``encrypt(_:)``. The Enclave prompts the user for the action that the key was created with.
+        /// Decrypts the result of ``encrypt(_:)``. The Enclave prompts the user for the action that the key requires.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is no such key, if the user declines, or if the bytes were not
         ///   encrypted for this key.
         public func decrypt(_ encrypted: Data) throws -> SecureBytes {

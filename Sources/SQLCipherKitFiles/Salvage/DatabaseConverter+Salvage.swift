@@ -16,7 +16,7 @@ extension DatabaseConverter {
     /// ``DatabaseConverter/SalvageReport`` names the tables that hold these rows, and rows whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
-    /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table
+    /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without a recovery copy, the rows of these tables are in the table
     /// `lost_and_found`, and a database whose salt is lost cannot be read: neither a passphrase nor a raw key opens it. Without the
     /// first page, the key is verified by the authentication codes of the other pages, or by the recovery copy.
     ///

@@ -234,8 +234,8 @@ extension SQLAssociation {
     /// Folder.filter { Folder.notes.of($0).filter { $0.stars > 3 }.exists }
     ///     .order { Folder.notes.of($0).count.descending }
     /// ```
-    /// The foreign keys come from the tables' descriptions. For tables without one, the association must name both properties, or
-    /// running the query throws ``DatabaseError/Reason/misuse``.
+    /// The foreign keys come from the tables' descriptions. For tables without a description, the association must name both
+    /// properties, or running the query throws ``DatabaseError/Reason/misuse``.
     public func of(_ base: SQLColumns<Base>) -> SQLQuery<Target> {
         matching(base.table) { columns in columns.map { "\(identifier: base.alias).\(identifier: $0)" } }
     }

@@ -26,8 +26,8 @@ public struct Migrator: Sendable {
         case checkedAtEnd
         /// Foreign keys are enforced with all their actions, if the connection enforces them, and checked before the commit.
         case enforced
-        /// Foreign keys are neither enforced nor checked, since a check reads every row that has one. Violations that the migration
-        /// causes remain.
+        /// Foreign keys are neither enforced nor checked, because a check reads every row with a foreign key. Violations that the
+        /// migration causes remain.
         case unchecked
     }
 
@@ -57,7 +57,7 @@ public struct Migrator: Sendable {
     ///
     /// If the connection does not enforce foreign keys, violations caused by a migration do not stop it, but are reported as well.
     /// A dry run reports the violations that the migrations would leave. The closure gets the migration's name, the violations that
-    /// existed before it, and those that it caused.
+    /// existed before the migration, and the violations that the migration caused.
     public var onForeignKeyViolations:
         (@Sendable (_ migration: String, _ former: [Schema.ForeignKeyViolation], _ new: [Schema.ForeignKeyViolation]) -> Void)?
 
@@ -89,8 +89,9 @@ public struct Migrator: Sendable {
     /// changes.
     /// - Parameters:
     ///   - name: a unique name.
-    ///   - former: the names of the former migrations, in order. Do not add these any more. They may include a migration that was
-    ///     itself a merge, after those that it replaced. Keep the names for as long as databases with them may exist.
+    ///   - former: the names of the former migrations, in order. Do not add the former migrations any more. They may include a
+    ///     merged migration, after the migrations that it replaced. Keep the names for as long as databases with these migrations
+    ///     may exist.
     ///   - foreignKeys: how foreign keys are treated during the migration. Default: they are checked at the end.
     ///   - body: the migration's changes. It receives the names of the former migrations that the database has had, in order; none
     ///     for a new database.
@@ -122,8 +123,8 @@ public struct Migrator: Sendable {
     /// The names of the pending migrations, in order.
     /// - Throws: ``DatabaseError/Reason/migration`` if the database has a migration that this program does not know, from a newer
     ///   version of it, or if a migration was added before a migration that is already done;
-    ///   ``DatabaseError/Reason/invalidArgument`` for two migrations of the same name, including merged ones, and for an empty
-    ///   name. Also any error that a condition of ``adopt(through:when:)`` throws.
+    ///   ``DatabaseError/Reason/invalidArgument`` for two migrations of the same name, including merged migrations, and for an
+    ///   empty name. Also any error that a condition of ``adopt(through:when:)`` throws.
     public func pending(in db: Connection) throws -> [String] {
         Array(names.dropFirst(try position(in: db).done))
     }

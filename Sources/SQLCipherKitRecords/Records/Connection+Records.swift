@@ -289,7 +289,7 @@ extension Connection {
         record = saved
     }
 
-    /// Returns the record that has the same unique values as this one, or else inserts it.
+    /// Returns the record in the database that has the same unique values as a record. If there is none, inserts the given record.
     /// ```swift
     /// let tag = try db.findOrInsert(Tag(name: "travel"), on: \.name)
     /// ```

@@ -83,15 +83,15 @@ public macro Generated(as expression: SQL, _ generation: SQLColumn.Generation = 
 @attached(peer)
 public macro Stored(_ profile: ValueProfile) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A column that stores dates in a form of its own.
+/// A column that stores dates in its own form.
 @attached(peer)
 public macro Stored(dates: DateStrategy) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A column that stores UUIDs in a form of its own.
+/// A column that stores UUIDs in its own form.
 @attached(peer)
 public macro Stored(uuids: UUIDStrategy) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A column that stores decimals in a form of its own.
+/// A column that stores decimals in its own form.
 @attached(peer)
 public macro Stored(decimals: DecimalStrategy) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 

@@ -104,7 +104,7 @@ extension SQL.StringInterpolation {
 
 /// Values that may be absent.
 extension SQLExpression {
-    /// The value, or another value if it is NULL.
+    /// The value, or another value if the first is NULL.
     /// ```swift
     /// Book.all.select { $0.subtitle ?? $0.title }     // coalesce("book"."subtitle", "book"."title")
     /// ```

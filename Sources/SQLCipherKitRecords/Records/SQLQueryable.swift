@@ -14,7 +14,8 @@ import SQLCipherKitCore
 /// The closures receive the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`.
 /// Values in them are bound. ``Connection/sql(of:)`` shows the statement.
 ///
-/// ``SQLQuery``, ``SQLJoin`` and the joins of three and four tables conform to it. So can your own type that wraps one of these.
+/// ``SQLQuery``, ``SQLJoin`` and the joins of three and four tables conform to it. Your own type that wraps such a query can
+/// conform too.
 public protocol SQLQueryable<Element>: SQLRequest, SQLFilterable, Sendable {
     /// The columns of the table, or a tuple of the columns of each table.
     associatedtype Columns
@@ -100,7 +101,7 @@ extension SQLQueryable {
     /// All rows except the first `count`.
     public func offset(_ count: Int) -> Self { changed { $0.offset = count } }
 
-    /// Each distinct row once.
+    /// Removes duplicate rows.
     public func distinct() -> Self { changed { $0.isDistinct = true } }
 
     /// Returns a row for each group of rows that are equal in these expressions, for `select` with aggregate functions.
@@ -176,7 +177,7 @@ extension SQLQueryable {
         SQLSelection(selection.clauses, "NULL", reader: { _ in throw DatabaseError.misuse("a window function without rows") })
     }
 
-    /// The condition, for another query, that this query has any rows.
+    /// A condition for another query: true if this query has any rows.
     public var exists: SQLPredicate { SQLPredicate("EXISTS (\(selection.clauses.subquery("1")))", .atom) }
 }
 

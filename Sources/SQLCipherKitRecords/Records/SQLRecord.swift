@@ -27,7 +27,7 @@ import SQLCipherKitCore
 /// try db.create(Note.table)
 /// ```
 /// Every call that fetches rows can read it (``SQLRowConvertible``), also with SQL:
-/// `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read and written as by ``Row/decode(_:)`` and
+/// `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read and written by the rules of ``Row/decode(_:)`` and
 /// ``Connection/insert(_:into:onConflict:in:)``.
 public protocol SQLRecord: Codable, _SQLSource, ColumnCodingCustomizable {
     /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
@@ -62,7 +62,7 @@ extension SQLRecord {
         return table
     }
 
-    /// Reads the record by its coding keys, as by ``Row/decode(_:)``, with ``columnProfiles``.
+    /// Reads the record by its coding keys, by the rules of ``Row/decode(_:)``, with ``columnProfiles``.
     /// - Throws: ``DatabaseError`` if a column is missing or its value does not fit, or any error of the type's own decoding.
     public init(row: borrowing Row) throws { self = try row.decode(Self.self) }
 }

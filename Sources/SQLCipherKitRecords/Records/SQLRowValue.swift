@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
-/// Several columns that are compared as one (<https://sqlite.org/rowvalue.html>): the first column decides, then the next if it is
-/// equal.
+/// Several columns that are compared as one (<https://sqlite.org/rowvalue.html>): the first column decides; if it is equal, the
+/// next column decides.
 /// ```swift
 /// // The page after the last row seen.
 /// Note.filter { SQLRowValue($0.stars, $0.id) > (last.stars, last.id) }.order { $0.stars; $0.id }.limit(20)

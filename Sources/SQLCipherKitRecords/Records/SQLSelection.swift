@@ -68,7 +68,7 @@ public struct SQLSelection<Element>: Sendable {
             """
     }
 
-    /// Each distinct row once.
+    /// Removes duplicate rows.
     public func distinct() -> Self {
         var copy = self
         copy.clauses.isDistinct = true

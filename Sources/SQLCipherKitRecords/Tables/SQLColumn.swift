@@ -90,7 +90,8 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// Makes the column the whole primary key. For a key of several columns, see ``SQLConstraint/primaryKey(_:)``. An integer key
     /// is the row id, which SQLite chooses if it is NULL.
     /// - Parameter autoincrement: whether the number of a deleted row is never reused (<https://sqlite.org/autoinc.html>). The
-    ///   numbers begin with 1: a record whose key is 0 counts as new when it is written, like one whose key is nil. Default: false.
+    ///   numbers begin with 1: a record whose key is 0 counts as new when it is written, like a record whose key is nil. Default:
+    ///   false.
     public func primaryKey(autoincrement: Bool = false) -> SQLColumn {
         changed {
             $0.isPrimaryKey = true

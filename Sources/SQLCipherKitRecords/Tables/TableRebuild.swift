@@ -250,7 +250,7 @@ struct SchemaProbe: Hashable {
 
 /// Changes to a table that ALTER TABLE cannot make.
 extension Schema {
-    /// Rebuilds a table with a new definition, and keeps its rows, row ids, indexes, triggers and all references to it. This
+    /// Rebuilds a table with a new definition, and keeps its rows, row ids, indexes, triggers and all references to it. This call
     /// carries out the procedure of <https://sqlite.org/lang_altertable.html#otheralter> in one call.
     /// ```swift
     /// migrator.add("titles are unique") { db in
@@ -263,7 +263,8 @@ extension Schema {
     /// }
     /// ```
     /// A column gets the values of the column with the same name, or of its expression in `values`; a new column gets its default.
-    /// If the new definition refuses a row, the call throws. The next number of an AUTOINCREMENT key is kept. Triggers do not run.
+    /// If the new definition refuses a row, the call throws. The next number of an AUTOINCREMENT key does not change. Triggers do
+    /// not run.
     ///
     /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` records the insertion of every row.
     ///
@@ -278,8 +279,8 @@ extension Schema {
     /// - Parameters:
     ///   - table: the new description, under the same name.
     ///   - values: expressions over the old columns, by the names of the new columns.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that does not exist or is not an ordinary one, or a value for
-    ///   a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that does not exist or is not an ordinary table, or a value
+    ///   for a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
     ///   ``DatabaseError/Reason/migration`` if something would be broken; or an error from SQLite. In each case nothing has
     ///   changed.
     public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws {

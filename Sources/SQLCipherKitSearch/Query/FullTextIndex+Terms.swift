@@ -58,7 +58,7 @@ extension FullTextIndex {
     /// - Parameters:
     ///   - word: the word as typed.
     ///   - distance: the maximum number of errors, from 1 to 3. Nil, the default, allows one error. If no word of the index has
-    ///     just one, and the typed word has more than four letters, it allows two errors.
+    ///     just one error, and the typed word has more than four letters, nil allows two errors.
     ///   - limit: the maximum number of words. Default: 5.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [Term] {

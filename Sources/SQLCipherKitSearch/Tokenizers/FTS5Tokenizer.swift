@@ -53,7 +53,7 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     /// Words of ASCII letters, digits and all characters beyond ASCII. Case is ignored for ASCII letters only.
     /// - Parameters:
     ///   - separators: ASCII characters that separate words although they are letters or digits. Default: none.
-    ///   - tokenCharacters: ASCII characters that are part of words although they are neither. Default: none.
+    ///   - tokenCharacters: ASCII characters that are part of words although they are neither letters nor digits. Default: none.
     case ascii(separators: String = "", tokenCharacters: String = "")
     /// The stems of another tokenizer's words, by Porter's algorithm for English: `running` finds `runs`.
     case porter(FTS5Tokenizer)
@@ -184,7 +184,7 @@ extension SQLExtension {
     /// find `parseHTTPResponse2` and `parse_http_response_2`.
     ///
     /// The parts are tokens, one after the other. A run of parts without digits is also indexed as one token, at the positions of
-    /// its first and last part, so that a name typed in lower case is found. Words are those of
+    /// its first and last part, so that a name typed in lower case is found. Words are the same as with
     /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``: in any language, without case and diacritics.
     public static func codeTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CodeTokenizer(), as: name) }
 }

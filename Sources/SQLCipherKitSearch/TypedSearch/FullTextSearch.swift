@@ -188,7 +188,7 @@ public struct FullTextSearch: Sendable {
     public var weights: [Double] = []
     /// The ranking rules, in order. Default: words, field, place, exactness, relevance.
     public var rankingRules: [RankingRule] = [.words, .field, .place, .exactness, .relevance]
-    /// The number of typing errors that a word may have. Default: one from 4 letters, two from 8 letters.
+    /// The number of typing errors that a word may have. Default: one error from 4 letters on, two errors from 8 letters on.
     public var typoTolerance = TypoTolerance()
     /// The words that are treated as prefixes. Default: every word.
     public var prefixMatching = PrefixMatching.everyWord

@@ -48,8 +48,8 @@
         ///   - endpoint: the server's URL, such as `http://localhost:9000`; nil, the default, for Amazon's.
         ///   - addressing: how the bucket is named. Default: nil, in the host's name for Amazon, and in the path for others.
         ///   - credentials: the keys that sign the requests.
-        ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are
-        ///     never followed, because they would send the signature and the data to another server.
+        ///   - configuration: how the server is reached, such as a proxy. Default: nil, for one client that all stores share.
+        ///     Redirects are never followed, because they would send the signature and the data to another server.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the endpoint is not the URL of a server.
         public init(
             bucket: String, prefix: String = "", region: String, endpoint: String? = nil, addressing: Addressing? = nil,

@@ -18,7 +18,7 @@ public struct HybridSearch: Sendable {
     public struct Hit: Hashable, Sendable, Identifiable {
         /// The row id.
         public let rowID: Int64
-        /// The sum of both sides' contributions; higher is better. It can be compared only among the hits of one search.
+        /// The sum of both sides' contributions; higher is better. Compare it only among the hits of one search.
         public let score: Double
         /// The place of the row among the rows found by words, counted from 1; nil if the words do not find it.
         public let wordRank: Int?
@@ -36,7 +36,7 @@ public struct HybridSearch: Sendable {
     public struct Results: Sendable {
         /// The hits, best first; hits with equal scores by row id.
         public let hits: [Hit]
-        /// The number of rows that both sides found together.
+        /// The number of different rows that the two sides found.
         public let total: Int
         /// The result of the search by words alone: the meaning of each word, facets, and the number of rows.
         public let words: FullTextSearch.Results

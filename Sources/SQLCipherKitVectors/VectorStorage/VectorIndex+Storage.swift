@@ -84,7 +84,7 @@ extension VectorIndex {
     }
 
     /// Returns true if the tables agree: each row of the table has its slot in a chunk, each slot belongs to a row or is free, and
-    /// with external content each row of the content either has a vector or is missing one. It reads all chunks.
+    /// with external content, each row of the content either has a vector or counts as missing a vector. It reads all chunks.
     /// - Throws: errors from SQLite, and ``DatabaseError/Reason/invalidArgument`` if the table is gone. Damage is not an error: the
     ///   result is false.
     public func passesIntegrityCheck() throws -> Bool {
