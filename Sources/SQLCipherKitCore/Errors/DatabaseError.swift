@@ -84,8 +84,8 @@ public struct DatabaseError: Error, Sendable {
         public static let typeMismatch = Reason("typeMismatch")
         /// No database is attached under that name, or the name is already in use.
         public static let schemaName = Reason("schemaName")
-        /// The schema contains a text that is not the single CREATE statement that it claims to be, as in a malicious file. It is
-        /// not run. The message says which one and why.
+        /// The schema contains a text that is not the single CREATE statement that it claims to be, as in a malicious file. The
+        /// text is not run. The message names the object and the reason.
         public static let malformedSchema = Reason("malformedSchema")
         /// A closure that SQLite called has thrown ``DatabaseError/underlyingError``.
         public static let callback = Reason("callback")

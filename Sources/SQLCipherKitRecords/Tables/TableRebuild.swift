@@ -250,8 +250,8 @@ struct SchemaProbe: Hashable {
 
 /// Changes to a table that ALTER TABLE cannot make.
 extension Schema {
-    /// Rebuilds a table with a new definition, and keeps its rows, row ids, indexes, triggers and all references to it. This call
-    /// carries out the procedure of <https://sqlite.org/lang_altertable.html#otheralter> in one call.
+    /// Rebuilds a table with a new definition, and keeps its rows, row ids, indexes, triggers and all references to it. The call
+    /// carries out the procedure of <https://sqlite.org/lang_altertable.html#otheralter>.
     /// ```swift
     /// migrator.add("titles are unique") { db in
     ///     let note = SQLTable("note") {
