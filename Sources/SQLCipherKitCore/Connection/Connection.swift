@@ -67,9 +67,9 @@ public final class Connection {
     /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (with the path), ``DatabaseError/Reason/busy``
     ///   or ``DatabaseError/Reason/invalidKey``; any ``DatabaseError`` of the ``KeyProvider`` or the ``KeySlots`` that the key
-    ///   comes from, or of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepareDatabase``. Another error of these
-    ///   is the ``DatabaseError/underlyingError``, with the reason ``DatabaseError/Reason/keyProvider`` or
-    ///   ``DatabaseError/Reason/callback``.
+    ///   comes from, or of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepareDatabase``. Any other error that
+    ///   one of them throws is the ``DatabaseError/underlyingError`` of an error with the reason
+    ///   ``DatabaseError/Reason/keyProvider`` or ``DatabaseError/Reason/callback``.
     public init(
         _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {

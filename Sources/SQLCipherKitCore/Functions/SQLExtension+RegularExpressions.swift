@@ -21,7 +21,8 @@ extension SQLExtension {
     /// the statement with ``DatabaseError/Reason/invalidArgument``. A match that needs more than `stepLimit` steps fails it with
     /// ``DatabaseError/Reason/limitExceeded``. Registering throws ``DatabaseError`` while `REGEXP` is running.
     /// - Parameters:
-    ///   - matchesWhole: whether the whole text has to match, from its first character to its last. Default: false, a part of it.
+    ///   - matchesWhole: whether the whole text has to match, from its first character to its last. Default: false, so a part of
+    ///     the text is enough.
     ///   - ignoresCase: whether to ignore case. Default: false.
     ///   - stepLimit: the maximum number of steps of one match; ten million take about a second. Default: 100 million.
     public static func regularExpressions(

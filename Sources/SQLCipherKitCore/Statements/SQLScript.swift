@@ -6,7 +6,7 @@ import Foundation
 /// try db.execute(SQLScript("CREATE TABLE a(x); CREATE TABLE b(y);"))
 /// ```
 ///
-/// A script can be written as a literal. The argument of `execute` is one statement unless it says that it is a script.
+/// A script can be written as a literal. `execute` takes a literal as a single statement, unless you write its type.
 /// ```swift
 /// let creation: SQLScript = "CREATE TABLE a(x); CREATE TABLE b(y);"
 /// ```
