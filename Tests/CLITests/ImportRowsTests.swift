@@ -300,7 +300,7 @@ import TestSupport
         try load(widest).expectSuccess()
     }
 
-    /// How far an import has come is a part of the database, and may be any numbers there.
+    /// The progress of an import is stored in the database, where it may be any numbers.
     @Test func importRefusesImpossibleNumbersOfAnEarlierImport() throws {
         let path = try file("t.csv", "a,b\n1,2\n3,4\n")
         try load(path).expectSuccess()

@@ -143,7 +143,7 @@ import TestSupport
         return ["2.0-rc1", "007", "+1", "NA"].contains(value) || value.hasPrefix("t") ? "\"\(value)\"" : nil
     }
 
-    /// Whether a stored value is a number or a text; nil if it is not what was written.
+    /// The form of a stored value, a number or a text; nil if it is not the written value.
     private static func form(of stored: SQLValue, writtenAs text: String, _ isJSON: Bool) -> String? {
         let isText = text.hasPrefix("\"") || isJSON && jsonText(text) != nil
         let bare = text.filter { $0 != "\"" }

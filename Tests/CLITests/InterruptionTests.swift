@@ -17,7 +17,7 @@ import TestSupport
         try Data(fill.utf8).write(to: URL(fileURLWithPath: script))
         try Tool.run(["create", original, "--script", script] + before).expectSuccess()
 
-        // It may be done before the signal comes: then once more.
+        // The command may end before the signal comes: then try again.
         for _ in 0..<20 {
             try FileManager.default.copyItem(atPath: original, toPath: database)
             let process = try Tool.start([command[0], database] + command.dropFirst() + Tool.key, environment: ["OTHER": "tulip"])

@@ -6,7 +6,7 @@ import TestSupport
 /// `--json` and the exit status of every command. The commands are those that the tool's help lists: a new one without a line in
 /// `cases` fails.
 @Suite struct JSONOutputTests {
-    /// How a command is run where it succeeds; `DB` is the database, `@name` a file beside it.
+    /// A run of a command that succeeds; `DB` is the database, `@name` a file beside it.
     struct Case {
         let arguments: [String]
         /// What stands on standard input.
@@ -16,7 +16,7 @@ import TestSupport
         var status: Int32 = 0
         /// The status where the database does not exist; nil where that is no error.
         var statusOfNoFile: Int32? = 1
-        /// Whether there must be rows.
+        /// True if there must be rows.
         var hasRows = true
     }
 

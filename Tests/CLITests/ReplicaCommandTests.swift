@@ -138,7 +138,7 @@ import TestSupport
         try write("INSERT INTO t VALUES (1)")
         try await replica.waitUntilStored()
         await replica.stop()
-        // It is interrupted when it comes to the log.
+        // A missing log interrupts the restore when it gets there.
         for object in try await folderStore.list(prefix: "") where object.name.contains("/log-") && !object.name.hasSuffix("-0") {
             try await folderStore.delete(object.name)
         }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How to run a program that sees no network but an interface that is down; nil where this machine does not allow it.
+/// The command that runs a program that sees no network but an interface that is down; nil where this machine does not allow it.
 private let offline: [String]? = [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]].first { command in
     let seen = try? Command.run(command[0], command.dropFirst() + ["cat", "/proc/net/dev"])
     return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
@@ -134,7 +134,7 @@ struct ReleaseConsumerTests {
         try expectInArticle("package: \"<last part of its URL>\"")
         let resolve = try swift("package", "resolve", in: package)
         try #require(resolve.status == 0, "\(resolve.output)\(resolve.errors)")
-        // This also looks for each product that the manifest names.
+        // The command also looks for each product that the manifest names.
         let graph = try swift("package", "show-dependencies", in: package)
         try #require(graph.status == 0, "\(graph.output)\(graph.errors)")
         let checkouts = package.appendingPathComponent(".build/checkouts")

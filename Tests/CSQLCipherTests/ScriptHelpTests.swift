@@ -32,7 +32,7 @@ import Testing
         #expect(page.matches(of: /\n\| `\w+` \| [^|]+ \| \d+ \|/).count == parts.count)
     }
 
-    /// It does nothing but say what the script is for.
+    /// With `--help`, a script says what it is for, and does nothing else.
     @Test(arguments: scripts) func eachScriptHasHelp(name: String) throws {
         let outcome = try Command.run(Repository.file("scripts/\(name)").path, ["--help"])
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How to run a program with a folder as its root; nil where this machine does not allow it.
+/// The command that runs a program with a folder as its root; nil where this machine does not allow it.
 private let inFolder: [String]? = [["chroot"], ["unshare", "--map-root-user", "chroot"]].first { command in
     (try? Command.run(command[0], command.dropFirst() + ["/", "true"]))?.status == 0
 }

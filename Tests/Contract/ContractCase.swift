@@ -23,11 +23,11 @@ struct ContractCase {
     let refusing: Set<Subject.Kind>
     /// Databases on which it returns something else, such as their path.
     let differs: Set<Subject.Kind>
-    /// Whether it consists of several transactions, each of which is whole.
+    /// True if the call consists of several transactions, each of which is whole.
     let isStepwise: Bool
-    /// Whether it waits for a task, which nothing that holds the database may do.
+    /// True if the call waits for a task, which nothing that holds the database may do.
     let waits: Bool
-    /// Whether it answers for what is closed as well.
+    /// True if the call answers for a closed object as well.
     let worksClosed: Bool
     let prepare: (Trial) throws -> Void
     let run: (Trial) throws -> Any
@@ -120,7 +120,7 @@ final class Trial {
         return usual
     }
 
-    /// Whether the argument has its usual text.
+    /// True if the argument has its usual text.
     func isUsual(_ argument: String) -> Bool { hostile?.argument != argument }
 
     /// The path of a file in the folder, of which the text is the name.

@@ -29,7 +29,7 @@ struct State {
         contents = !subject.kind.hasFile || db.isInTransaction ? try Self.contents(db) : []
     }
 
-    /// How the state differs from an earlier one.
+    /// The differences from an earlier state.
     func differences(from before: State) -> [String] {
         var found: [String] = []
         func compare(_ what: String, _ old: [String], _ new: [String]) {
@@ -106,7 +106,7 @@ struct State {
         for limit in Connection.Settings.Limit.allCases { lines.append("limit \(limit) \(try db.settings.limit(limit))") }
         for option in ConnectionOption.allCases { lines.append("option \(option) \(try db.settings.isEnabled(option))") }
         for schema in try db.schemas() {
-            // It is opened by the first call that needs it.
+            // The temporary database is opened by the first call that needs it.
             guard schema.name != "temp" else { continue }
             lines.append("schema \(schema.name) \(try schema.path ?? "")")
             for pragma in pragmas {

@@ -6,7 +6,7 @@ final class Subject {
     enum Kind: String, CaseIterable {
         case passphrase, raw, salted, slots, plaintext, memory, attached, readOnly, log, utf16
 
-        /// Whether there is a file that another connection can open with the key.
+        /// True if there is a file that another connection can open with the key.
         var hasFile: Bool { self != .memory }
 
         var key: DatabaseKey {
@@ -56,7 +56,7 @@ final class Subject {
         return configuration
     }
 
-    /// How cases open a file that must be there.
+    /// The configuration with which cases open a file that must be there.
     static var existing: DatabaseConfiguration {
         var configuration = configuration(.passphrase)
         configuration.access = .readWrite

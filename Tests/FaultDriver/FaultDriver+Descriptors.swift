@@ -24,7 +24,7 @@ extension FaultDriver {
         reads.wait()
         try pool.write { db in try db.execute("DELETE FROM t") }
         say("written")
-        // It closes the readers.
+        // The barrier closes the readers.
         try pool.barrierWriteWithoutTransaction { _ in }
         allowNoFurtherFile()
         do { try pool.read { _ in } } catch { say((error as? DatabaseError)?.reason == .cannotOpen ? "cannot open" : "\(error)") }

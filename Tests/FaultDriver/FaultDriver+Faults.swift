@@ -168,7 +168,7 @@ final class FaultSweep {
         return []
     }
 
-    /// How a file differs from what is expected; nil if it does not.
+    /// The difference between a file and the expected one; nil if there is none.
     private func difference(_ file: FaultScenario.File) -> String? {
         do {
             let db = try FaultScenario.open(folder + "/" + file.name, file.key)

@@ -18,7 +18,7 @@ extension FaultDriver {
         }
     }
 
-    /// Whether the environment that the process was started with, in the place where the system keeps it, contains a text.
+    /// True if the environment that the process was started with, where the system keeps it, contains a text.
     private static func environmentShows(_ text: String) -> Bool {
         let bytes = (try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/environ"))) ?? Data()
         return bytes.range(of: Data(text.utf8)) != nil

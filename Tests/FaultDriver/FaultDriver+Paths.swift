@@ -11,9 +11,9 @@ extension FaultDriver {
         var before: (String) throws -> Void = { _ in }
         /// Makes the call with a path, and returns what is to hold after the working folder has changed.
         let run: (String) throws -> (() throws -> Void)
-        /// Whether the path is one of a folder.
+        /// True if the path is a folder's.
         var isFolder = false
-        /// Whether the call needs the file at the path, or else makes it.
+        /// True if the call makes the file at the path; false if it needs the file.
         var makesFile = false
     }
 

@@ -57,7 +57,7 @@ extension FaultDriver {
         return db
     }
 
-    /// How many allocations there are. A way that only fails, or that sees nothing, is none.
+    /// The number of allocations. A way that only fails, or that sees nothing, is none.
     private static func count(_ way: Way, _ encoding: String) throws -> Int {
         let db = try fixture(encoding)
         defer { db.close() }

@@ -18,7 +18,7 @@ struct FaultScenario: Sendable {
     var before: [File], after: [File]
     /// Further files that may exist.
     var beside: Set<String> = []
-    /// Whether a failure may come after the change, because the operation consists of several.
+    /// True if a failure may come after the change, because the operation consists of several.
     var isStepwise = false
     /// Creates what the folder needs besides the files.
     var prepare: @Sendable (String) throws -> Void = { _ in }

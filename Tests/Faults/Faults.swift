@@ -9,10 +9,10 @@ package enum Fault: Int32, CaseIterable, Sendable {
     /// What a container or a sandbox refuses: threads, random bytes, memory, memory that is not swapped, locks.
     case thread, random, map, pin, lock
 
-    /// Whether only one call fails, or all later calls of the kind as well.
+    /// The length of a failure: only one call fails, or all later calls of the kind as well.
     package enum Length: String, CaseIterable, Sendable { case once, forGood }
 
-    /// Whether the last choice was that all later allocations fail.
+    /// True if the last choice was to fail all later allocations.
     nonisolated(unsafe) package private(set) static var endsAllMemory = false
 
     package init?(name: String) {

@@ -53,7 +53,7 @@ static int fails(enum kind kind) {
     return 1;
 }
 
-/* How much of a write there is room for on the disk; -1 with an error if there is none. */
+/* The number of bytes of a write that the disk has room for; -1 with an error if there is none. */
 static ssize_t room(int file, size_t count) {
     if (file <= 2) return (ssize_t)count;
     if (fails(kind_write)) return -1;
@@ -227,7 +227,7 @@ int fstat64(int file, struct stat64 *info) {
     return real(file, info);
 }
 
-/* Whether a path is none of the kernel's own. */
+/* 1 if a path is none of the kernel's own. */
 static int is_file(const char *path) {
     if (strncmp(path, "/dev/shm/", 9) == 0) return 1;
     return strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/", 5) != 0;

@@ -13,7 +13,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// Whether it reads numbers in binary form, without a database file around them.
+    /// True if the target reads numbers in binary form, without a database file around them.
     var isOfBytes: Bool { ["jsonb", "changeset", "message", "slots", "page", "notes", "replica", "run", "vectors", "numpy"].contains(name) }
 
     static let all: [FuzzTarget] = [.database, .log, .journal, .jsonb, .json, .changeset, .message, .query, .tokens, .vectors] + internals

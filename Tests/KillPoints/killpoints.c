@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How many changes are left before the kill; negative without one. */
+/* The number of changes left before the kill; negative without one. */
 static long left = -1;
 static int mode = 0;
 static int refused = 0;
@@ -30,7 +30,7 @@ static const int counted[] = {
     [KILLPOINTS_FAIL] = 1 << SYNC | 1 << WRITE | 1 << NAME, [KILLPOINTS_READ] = 1 << READ, [KILLPOINTS_FULL] = 1 << WRITE,
 };
 
-/* Whether the call shall fail. */
+/* 1 if the call shall fail. */
 static int point(enum kind kind) {
     if (left < 0 || !(counted[mode] & 1 << kind)) return 0;
     if (mode == KILLPOINTS_FULL) {

@@ -17,7 +17,7 @@ package final class PausableExecutor: TaskExecutor, @unchecked Sendable {
         thread.start()
     }
 
-    /// Whether the caller runs on it.
+    /// True if the caller runs on this executor.
     package var isCurrent: Bool { condition.withLock { Thread.current === thread } }
 
     package func enqueue(_ job: consuming ExecutorJob) {

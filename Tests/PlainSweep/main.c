@@ -45,7 +45,7 @@ static int number(sqlite3 *db, const char *sql) {
     return sqlite3_finalize(statement) == SQLITE_OK ? value : -1;
 }
 
-/* Whether the only row of a pragma is "ok". */
+/* 1 if the only row of a pragma is "ok". */
 static int is_sound(sqlite3 *db) {
     sqlite3_stmt *statement = NULL;
     int sound = sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL) == SQLITE_OK &&

@@ -10,7 +10,7 @@ import TestSupport
         let suite: String
         /// Those that run.
         let run: [Port]
-        /// How many rows begin with each letter.
+        /// The number of rows that begin with each letter.
         let counts: [Character: Int]
         var testDescription: String { article }
         var numbers: Set<String> { Set(counts.flatMap { letter, count in (1...count).map { "\(letter)\($0)" } }) }

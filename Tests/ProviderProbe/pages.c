@@ -54,7 +54,7 @@ static void meddle_with_plaintext(uint8_t *in, size_t size, size_t count, size_t
     }
 }
 
-/* How many of `count` pages have been prepared with one before them: eight at a time, but never fewer than three. */
+/* The number of `count` pages that have been prepared with a page before them: eight at a time, but never fewer than three. */
 static size_t prepared_of(size_t count) {
     return count / 8 * 7 + (count % 8 >= 3 ? count % 8 - 1 : 0);
 }

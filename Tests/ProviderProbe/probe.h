@@ -18,7 +18,7 @@ struct kernel_set {
 extern const struct kernel_set kernel_sets[];
 extern const size_t kernel_set_count;
 
-/* Whether this CPU has all that the set needs. */
+/* 1 if this CPU has all that the set needs. */
 int is_available(const struct kernel_set *set);
 
 /* Deterministic numbers for test data (splitmix64). */

@@ -34,7 +34,7 @@ static void swap_bytes(const char *path, long one, long other, size_t size) {
     free(bytes);
 }
 
-/* How many pages cipher_integrity_check finds wrong; `last` is set to the number of the last one. */
+/* The number of pages that cipher_integrity_check finds wrong; `last` is set to the number of the last one. */
 static int wrong_pages(const char *path, const char *settings, int *last) {
     sqlite3 *db = open_database(path, "key", 3, settings);
     sqlite3_stmt *statement = NULL;

@@ -55,7 +55,7 @@ static int compare(const void *one, const void *other) {
     return memcmp(one, other, vector_size);
 }
 
-/* Whether all pages of `path` have vectors of their own: they begin at `first` and lie `stride` bytes apart. */
+/* 1 if all pages of `path` have vectors of their own. These begin at `first` and lie `stride` bytes apart. */
 static int vectors_differ(const char *path, long first, long stride) {
     const long count = (size_of(path) - first) / stride;
     unsigned char *vectors = malloc((size_t)(count > 0 ? count : 1) * vector_size);

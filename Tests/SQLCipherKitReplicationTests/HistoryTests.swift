@@ -63,7 +63,7 @@ import TestSupport
         let next = try? await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
         let result = await reason { _ = try await next?.catchUp() }
         let seen = try next.map { try numbers($0.database) }
-        // It remembers what it has stored, and names it as what comes before.
+        // The writer remembers its stored objects, and names them as the ones before.
         #expect(result == nil && seen == [0, 1, 2, 3, 500, 1000], "\(String(describing: seen))")
         await next?.stop()
     }
@@ -310,7 +310,7 @@ import TestSupport
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
         try await follower.catchUp()
         store.restore(old)
-        // It claims the store, and gets no further.
+        // The replicator claims the store, and gets no further.
         let replica = try await Replicator(of: first, in: RefusingStore(store: store), options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
         await replica.stop()
@@ -330,7 +330,7 @@ import TestSupport
         let position = try #require(try await Replicator.generations(in: store, key: key).last?.last)
         try await replicate([2], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
-        // It has the salt of the first, and so its objects are with those.
+        // The database has the salt of the first, so its objects are among the first one's.
         try await Replicator.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
         let second = try pool("b.db")
         try insert(100, second)

@@ -65,7 +65,7 @@ private final class ReplicaModel {
     private var follower: ReplicaFollower?, followed = 0
     /// What the present writer was told to be stored, since the store last went back.
     private var acknowledged = 0
-    /// Whether the store has ever gone back.
+    /// True if the store has ever gone back.
     private var hasForked = false
     private var count = 0, files = 0
     /// The last error of a restore.
@@ -206,7 +206,7 @@ private final class ReplicaModel {
         #expect(hasAll, "seed \(seed): \(acknowledged) was acknowledged, and \(found.state) is there")
     }
 
-    /// Whether a former writer has not begun yet. Where the store went back to before what that one holds, it begins a history.
+    /// True if a former writer has not begun yet. If the store went back to before its state, that writer begins a history.
     private func mayBeTakenOver() async -> Bool {
         for former in formers where await !former.replica.currentStatus.isEnded { return true }
         return false
@@ -266,7 +266,7 @@ private final class ReplicaModel {
             // which has more than the store, has taken over since and ended.
             do { try await commitAndWait(5) } catch let error as DatabaseError {
                 if error.reason == .replicaFenced, round == 0, !formers.isEmpty { continue }
-                // This machine had restored an old state, or another one has gone on. It has to restore the newest.
+                // The machine had restored an old state, or another one has gone on. It has to restore the newest.
                 #expect(error.reason == .replicaForked, "seed \(seed): \(error)")
                 // Unless it went back to before the first snapshot: then there is nothing, and this history has ended.
                 guard let (state, path) = try await restored() else {

@@ -81,7 +81,7 @@ import TestSupport
             await #expect { try await restore(folder.path("b.db"), store) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
             #expect(try remains(folder) == [])
         }
-        // It ends before the first record.
+        // The restore ends before the first record.
         store.left.store(12, ordering: .relaxed)
         await #expect {
             try await Replicator.restore(

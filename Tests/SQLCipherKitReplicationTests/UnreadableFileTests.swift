@@ -123,7 +123,7 @@ private func setfsuid(_ user: UInt32) -> Int32
         for prefix in ["", "open", "open/closed/", "open/closed/obj"] {
             #expect { try listed(prefix) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         }
-        // It has nothing of that name.
+        // The unreadable folder has no object of that name.
         #expect(try listed("open/object") == ["open/object"])
     }
     #endif

@@ -20,7 +20,7 @@ package final class HostileStore: ObjectStore {
         var copy: [String: StoredObject] = [:]
         var count = 0
         var random: SeededGenerator
-        /// How many calls in a hundred show something old, and how many fail.
+        /// The numbers of calls in a hundred that show an old state, and that fail.
         var stale = 0, failing = 0
 
         mutating func draw(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }

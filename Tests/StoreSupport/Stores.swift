@@ -115,7 +115,7 @@ package final class FaultyStore: ObjectStore {
             _ = try await store.put(name, bytes, if: condition)
             throw fault()
         case 2:
-            // It arrives after the caller has given it up, perhaps after later calls.
+            // The request arrives after the caller has given it up, perhaps after later calls.
             let store = store
             Task {
                 try await Task.sleep(for: .milliseconds(draw.delay))
@@ -123,7 +123,7 @@ package final class FaultyStore: ObjectStore {
             }
             throw fault()
         default:
-            // It arrives twice; the second reply counts.
+            // The request arrives twice; the second reply counts.
             try await Task.sleep(for: .milliseconds(draw.delay))
             _ = try? await store.put(name, bytes, if: condition)
             return try await store.put(name, bytes, if: condition)

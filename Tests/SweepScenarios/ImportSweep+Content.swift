@@ -55,7 +55,7 @@ extension ImportSweep {
         else { throw SweepScenario.Wrong(description: "only \(documents.count) of the documents had been imported") }
     }
 
-    /// Whether the full-text index is there, and finds as many rows as there are.
+    /// True if the full-text index is there, and finds as many rows as there are.
     private func isIndexed(_ index: String, _ count: Int, _ db: Connection) throws -> Bool {
         guard try db.main.fullTextIndexes().contains(where: { $0.name == index }) else { return false }
         let index = try db.fullText(index)

@@ -138,7 +138,7 @@ extension SweepScenario {
                 let stayed = superJournals(folder)
                 try expect(folder, files: (stayed + names).sorted())
                 for name in stayed {
-                    // It has the paths of journals, and nothing of the databases.
+                    // The super-journal has the paths of journals, and nothing of the databases.
                     let parts = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)).split(separator: 0)
                     let known = names.map { Data((folder + "/" + $0 + "-journal").utf8) }
                     guard parts.allSatisfy({ part in known.contains { $0.starts(with: part) } }) else {

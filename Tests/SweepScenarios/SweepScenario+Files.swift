@@ -14,7 +14,7 @@ extension SweepScenario {
                 let db = try Connection(.file(path), key: keys.old)
                 if action == "key-in-place-without-sync" { try db.main.setSynchronous(.off) }
                 if action == "key-by-file-after-a-commit" {
-                    // It leaves the removal of the journal to the file system.
+                    // The setting leaves the removal of the journal to the file system.
                     try db.main.setSynchronous(.full)
                     try db.execute("UPDATE t SET x = x")
                 }

@@ -11,7 +11,7 @@ package struct SweepScenario {
     package let act: (_ folder: String) throws -> Void
     /// Opens what is left, as the next process would. Throws unless that is one whole database, old or new, and no other file.
     package let check: (_ folder: String) throws -> Void
-    /// Whether a plaintext database is there on purpose.
+    /// True if a plaintext database is there on purpose.
     package var hasPlaintext = false
     /// Checks, after an error, for files that only a kill may leave.
     package var checkError: (_ folder: String) throws -> Void = { _ in }

@@ -31,7 +31,7 @@ private struct Watch {
 
     init(_ what: String, _ limit: Duration) { (self.what, end) = (what, .now + limit) }
 
-    /// How long to wait until the next look: longer each time, up to 5 ms. Behind hundreds of tests, a task may be late at its
+    /// The time to wait until the next look: longer each time, up to 5 ms. Behind hundreds of tests, a task may be late at its
     /// second look already, and so is what it waits for: there are some looks, however late.
     mutating func next() throws -> Duration {
         looks += 1

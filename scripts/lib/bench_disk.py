@@ -34,7 +34,7 @@ WORKLOADS = {
 
 
 def rate(workload, seconds, scale):
-    """How often a second, in three digits; for a search the milliseconds as well."""
+    """The rate per second, in three digits; for a search the milliseconds as well."""
     count = max(1, WORKLOADS[workload][1] // scale)
     each = median(seconds) / count
     number = float(f"{1 / each:.3g}")

@@ -348,7 +348,7 @@ def ratios(measured, workloads, variants):
 
 
 def repeats(measured):
-    """How many of the hits of all pages were on an earlier page too."""
+    """The number of hits of all pages that were on an earlier page too."""
     counts = ", ".join(f"{variant} {count}" for variant, count in measured.repeats.items())
     return f"Hits that were on an earlier page too: {counts}." if counts else ""
 

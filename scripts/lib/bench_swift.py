@@ -160,7 +160,7 @@ def measure(executables, workload, rounds, scale, place=None):
         try:
             for variant, executable in executables.items():
                 runners[variant] = Runner(executable, workload, Path(folder) / variant, scale)
-            # This round does not count: it fills caches and learns column names. All variants must have done the same work.
+            # A round that does not count: it fills caches and learns column names. All variants must have done the same work.
             numbers = {variant: runner.once()[1] for variant, runner in runners.items()}
             if len(set(numbers.values())) != 1:
                 raise Stop(f"{workload}: the variants come to different results: {numbers}")

@@ -168,8 +168,8 @@ def show_texts(interpreter):
 
 
 def show_judged(interpreter, program):
-    """How well words, vectors and both find the passages that queries were written for. A query has one passage, so its nDCG@10 is
-    1 / log2(1 + rank), or 0 if it is not among the ten best."""
+    """The quality of words, vectors and both in finding the passages that queries were written for. A query has one passage, so its
+    nDCG@10 is 1 / log2(1 + rank), or 0 if it is not among the ten best."""
     texts, passages, queries = judged_texts()
     asked = WORK / "queries.tsv"
     asked.write_text("".join(f"{query}\n" for query, _ in queries))

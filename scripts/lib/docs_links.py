@@ -23,7 +23,7 @@ ARTICLE = "\n\n@Metadata {\n    @PageKind(article)\n}\n"
 
 
 def suffix(identifier):
-    """How docc tells overloads apart: the FNV-1 hash of the symbol's identifier, folded to 24 bits."""
+    """The hash by which docc tells overloads apart: the FNV-1 hash of the symbol's identifier, folded to 24 bits."""
     value = 2166136261
     for byte in identifier.encode():
         value = value * 16777619 % 2**32 ^ byte
@@ -35,7 +35,7 @@ def suffix(identifier):
 
 
 def is_within(labels, name):
-    """Whether a function's name has these labels, in their order."""
+    """True if a function's name has these labels, in their order."""
     rest = iter(name.rstrip(")").partition("(")[2].split(":"))
     return all(label in rest for label in labels.split(":") if label)
 

@@ -133,7 +133,7 @@ def without_sqlcipher(text):
 
 
 def differences(names, before, after):
-    """How many names the first of two amalgamations has, and those that are gone or changed in the second, a line for each."""
+    """The number of names in the first of two amalgamations, and a line for each that is gone or changed in the second."""
     old, new = Source(before), Source(after)
     count, lines = 0, []
     for name in names:
@@ -190,7 +190,7 @@ def record(expression):
 
 
 def is_in_macro(node):
-    """Whether a field is named in the text of a macro. One of the amalgamation's belongs to the macro; ours name none."""
+    """True if a field is named in the text of a macro. One of the amalgamation's belongs to the macro; ours name none."""
     end = node["range"]["end"]
     return "spellingLoc" in end and not end["expansionLoc"].get("isMacroArgExpansion")
 

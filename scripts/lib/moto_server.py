@@ -21,7 +21,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "scripts" / "lib" / "moto-requirements.txt"
 FOLDER = ROOT / ".build" / "moto"
-# It trusts whoever names a key.
+# The server trusts every request that names a key.
 CREDENTIAL = "AWS4-HMAC-SHA256 Credential=test/20200101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 
 

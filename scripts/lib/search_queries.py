@@ -105,7 +105,7 @@ class Index:
 
 
 def near(word, other):
-    """Whether one edit makes one word of the other, neighbours swapped included."""
+    """True if one edit makes one word of the other, neighbours swapped included."""
     if len(word) > len(other):
         word, other = other, word
     if len(other) - len(word) > 1 or word == other:

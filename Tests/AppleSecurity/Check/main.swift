@@ -30,7 +30,7 @@ func expectError(_ reason: DatabaseError.Reason, saying words: String = "", _ li
     exit(1)
 }
 
-/// Whether two keys open the same file.
+/// True if two keys open the same file.
 func same(_ a: DatabaseKey?, _ b: DatabaseKey?) throws -> Bool {
     guard let a, let b else { return a == nil && b == nil }
     let path = NSTemporaryDirectory() + "/keychain-\(UUID().uuidString).db"

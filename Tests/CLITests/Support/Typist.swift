@@ -10,7 +10,7 @@ enum Typist {
         let screen: String
         /// As Python has it: negative for a signal.
         let status: Int64
-        /// Whether the terminal shows what is typed, when the tool is gone.
+        /// True if the terminal shows typed characters when the tool is gone.
         let echoes: Bool
     }
 

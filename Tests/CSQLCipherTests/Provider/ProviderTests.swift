@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whether the package's own provider is in use, and not OpenSSL's by the trait of that name.
+/// True if the package's own provider is in use, and not OpenSSL's by the trait of that name.
 private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provider) != "openssl"
 
 /// The crypto provider, through every kernel that this machine has.

@@ -158,7 +158,7 @@ extension Cases {
                 }
                 guard let changes else { return 0 }
                 t.then {
-                    // It applies to main alone.
+                    // The call applies to main alone.
                     let other = try Connection(.memory)
                     defer { other.close() }
                     try Fixture.fill(other)

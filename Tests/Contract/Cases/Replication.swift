@@ -31,7 +31,7 @@ extension Cases {
         }
     }
 
-    /// Whether a file holds what the replica had.
+    /// Checks that a file holds the replica's content.
     private static func checkCopy(_ path: String, _ t: Trial) throws {
         let db = try Connection(.file(path), key: other(), configuration: Subject.existing)
         defer { db.close() }

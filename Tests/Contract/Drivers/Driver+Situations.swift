@@ -44,10 +44,10 @@ extension Driver {
 /// What a caller, another thread or another process does while the call is made.
 struct Situation {
     let name: String
-    /// Whether the connection can be asked for its state right before and after the call.
+    /// True if the connection can be asked for its state right before and after the call.
     let isObservable: Bool
     let mustThrow: Bool
-    /// Whether a closure that holds the database makes the call.
+    /// True if a closure that holds the database makes the call.
     var isInside: Bool { name.hasPrefix("in a ") || name.hasPrefix("with the writer") }
     let enter: (_ trial: Trial, _ call: @escaping () -> Void) throws -> Void
 

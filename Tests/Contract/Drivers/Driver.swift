@@ -62,7 +62,7 @@ struct Driver {
         } catch let second { Isolated.fail("it threw \(error), and then nothing can be read: \(second)") }
     }
 
-    /// Whether what is open still works, and the file is whole.
+    /// Checks that open objects still work, and that the file is whole.
     static func checkUsable(_ trial: Trial) {
         do {
             let subject = trial.subject

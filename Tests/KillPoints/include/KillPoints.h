@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Whether this works on this system. */
+/* 1 if kill points work on this system. */
 int killpoints_supported(void);
 
 /* What counts: what makes, renames or removes a file, and writes; or these and syncs, and then the call fails once with EIO instead

@@ -1,6 +1,6 @@
 /// A power cut: where the run ended, and what was not on the disk by then.
 struct CrashCut {
-    /// How much of a change is on the disk.
+    /// The part of a change that is on the disk.
     enum Extent {
         case none
         /// These bytes of a write.
@@ -96,7 +96,7 @@ struct CrashCuts {
         }
     }
 
-    /// Whether the journal of the file system keeps a change in the order of its kind.
+    /// True if the journal of the file system keeps a change in the order of its kind.
     private func isInOrder(_ change: Int) -> Bool {
         if case .truncate = log.changes[change].action { return true }
         return log.changes[change].isOfNames

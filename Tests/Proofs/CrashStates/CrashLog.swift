@@ -105,7 +105,7 @@ struct CrashLog {
         guard at == bytes.count else { throw SweepScenario.Wrong(description: "the log ends within an entry") }
     }
 
-    /// How often calls had returned before a change.
+    /// The number of calls that had returned before a change.
     func calls(before end: Int) -> Int {
         changes[..<end].count { if case .mark = $0.action { true } else { false } }
     }

@@ -13,7 +13,7 @@ struct CrashRun {
     let scenario: SweepScenario
     let model: CrashModel
     let mixtures: Int
-    /// How many states are checked at most.
+    /// The greatest number of states to check.
     let sample: Int?
     /// Holds the folder of the scenario, which stays at its path, as journals contain it.
     let base: String

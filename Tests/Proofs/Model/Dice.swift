@@ -43,7 +43,7 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-/// How values look in a printed program.
+/// The text of a value in a printed program.
 func show(_ value: SQLValue) -> String {
     switch value {
     case .null: "nil"

@@ -71,7 +71,7 @@ struct ModelKey: Hashable, Sendable, CustomStringConvertible {
         return key
     }
 
-    /// Whether this key opens a file with the key `file`. A random salt is not that of any key.
+    /// True if this key opens a file with the key `file`. A random salt is not that of any key.
     func opens(_ file: ModelKey) -> Bool {
         let fitsSalt = ownSalt == nil || ownSalt == file.fileSalt
         // Only a passphrase and an authentication code need the salt.

@@ -59,7 +59,7 @@ enum Outcome: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether what was found is what was expected.
+    /// True if the found outcome is the expected one.
     func agrees(with found: Outcome) -> Bool {
         switch (self, found) {
         case (.refused(let a), .failed(_, let b)): a == b

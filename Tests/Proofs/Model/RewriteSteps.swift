@@ -6,7 +6,7 @@ struct ChangeKeyStep: Step {
     var schema: String
     var key: ModelKey
     var mode: Schema.KeyChangeMode
-    /// Whether the key is given without cipher settings, so that the database keeps its own.
+    /// True if the key is given without cipher settings, so that the database keeps its own.
     var keepsSettings = false
 
     func run(in world: World) throws {
@@ -33,7 +33,7 @@ struct ChangeKeyStep: Step {
             guard !world.db.isOpen else { throw Mismatch(description: "the connection is open after a change of key with a new file") }
             return try world.reopen()
         }
-        // It is attached again, as the last one.
+        // The database is attached again, as the last one.
         let file = world.file(of: schema)!
         _ = try world.reference.must("DETACH ?", [.text(schema)])
         _ = try world.reference.must("ATTACH ? AS ?", [.text(world.plainPath(file)), .text(schema)])

@@ -108,7 +108,7 @@ struct SearchStep: Step {
         return .done
     }
 
-    /// Whether the rows that the index was made of are where it looks for them, and its triggers keep it up to date.
+    /// True if the rows that the index was made of are where it looks for them, and its triggers keep it up to date.
     private func hasContent(_ reference: Reference) throws -> Bool {
         guard kind == .external else { return true }
         if reference.run("SELECT rowid, title, body FROM main.fdoc LIMIT 0").isError { return false }

@@ -22,7 +22,7 @@ struct Sketch {
     var isInTransaction = false
     /// The room that the program is about, if any.
     var focus: Int?
-    /// How many steps of a kind there have been.
+    /// The number of steps so far, by kind.
     var counts: [String: Int] = [:]
 
     static let tableNames = ["t", "u", "item two", "q\"t", "ß🐢", "Select", "o'k"]

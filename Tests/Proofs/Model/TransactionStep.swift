@@ -47,7 +47,7 @@ struct TransactionStep: Step {
         try world.expect(ending(world, isSavepoint), found)
     }
 
-    /// Whether the open transaction has the locks of one of this kind.
+    /// True if the open transaction has the locks of this kind.
     private func hasKind(_ reference: Reference) -> Bool {
         guard kind != .deferred else { return true }
         guard sqlite3_txn_state(reference.db, "main") == SQLITE_TXN_WRITE else { return false }

@@ -17,7 +17,7 @@ final class World {
     var memoryKeys: [String: ModelKey] = [:]
     /// The number of closures on the stack that have a transaction.
     var closures = 0
-    /// Whether SQLite has rolled back the transaction of these closures.
+    /// True if SQLite has rolled back the transaction of these closures.
     var isAborted = false
     /// The number of steps so far.
     var steps = 0
@@ -56,7 +56,7 @@ final class World {
         if let file = file(of: schema) { files[file] = key } else { memoryKeys[schema.lowercased()] = key }
     }
 
-    /// Whether a file is open under some name.
+    /// True if a file is open, under any name.
     func isOpen(_ file: String) -> Bool { main == file || attached.contains { $0.file == file } }
 
     // MARK: Opening again
@@ -151,7 +151,7 @@ final class World {
 }
 
 extension Schema.IntegrityReport.Problem {
-    /// Whether programs make it: a violated foreign key, or one that cannot be checked, and missing page authentication.
+    /// True for a fault that programs make: a violated foreign key, or one that cannot be checked, and missing page authentication.
     var isMade: Bool {
         switch self {
         case .foreignKey, .noAuthentication: true

@@ -7,7 +7,7 @@ enum Measure: String, CaseIterable, Sendable {
 
     var unit: String { self == .descriptors || self == .threads ? "" : " KiB" }
 
-    /// How much it may have grown over a whole run, beside a twentieth of what it is. Memory: what the allocator keeps in its
+    /// The growth allowed over a whole run, beside a twentieth of the measure. Memory: what the allocator keeps in its
     /// threads' arenas. The log: it is between nothing and `maximumWALSize` at any time.
     var tolerance: Double {
         switch self {
@@ -50,7 +50,7 @@ struct Samples: Sendable {
     }
 }
 
-/// How much a measure has grown: the median of the slopes between its samples (Theil and Sen), which a few high or low ones do not
+/// The growth of a measure: the median of the slopes between its samples (Theil and Sen), which a few high or low ones do not
 /// change, times the length of the run.
 struct Growth: CustomStringConvertible {
     let measure: Measure

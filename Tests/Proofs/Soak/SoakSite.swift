@@ -114,7 +114,7 @@ final class SoakSite: Sendable {
     func expect(_ isTrue: Bool, _ text: @autoclosure () -> String) { if !isTrue { found(text()) } }
     var findings: Int { state.withLock { $0.count } }
 
-    /// How often each task came round, and the longest of all rounds.
+    /// The number of rounds of each task, and the longest of all rounds.
     var summary: String {
         let (rounds, longest) = state.withLock { ($0.rounds, $0.longest) }
         let counts = rounds.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }

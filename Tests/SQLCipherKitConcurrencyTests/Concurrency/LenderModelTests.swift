@@ -13,7 +13,7 @@ import TestSupport
     /// What has become of a call.
     private enum Fate: Equatable {
         case waits
-        /// It has as many slots, one or all.
+        /// The caller has as many slots: one, or all.
         case has(all: Bool)
         case throwsClosed
         case abandoned

@@ -5,7 +5,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// How calls wait for a lock that another connection or process has (https://sqlite.org/lockingv3.html), and what ends it.
+/// Calls' wait for a lock of another connection or process (https://sqlite.org/lockingv3.html), and the end of the wait.
 @Suite(.serialized) struct WaitingTests {
     let folder: TemporaryFolder
     let driver: String

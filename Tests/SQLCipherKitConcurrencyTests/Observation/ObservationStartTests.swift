@@ -126,7 +126,7 @@ import TestSupport
         token.cancel()
     }
 
-    /// It would wait for the connection that its caller has.
+    /// The observation would wait for the connection that its caller has.
     @Test(arguments: Store.allCases) func startInsideCallReportsMisuse(store: Store) throws {
         let database = try store.open(folder)
         let errors = Lock<[String]>([])

@@ -178,7 +178,7 @@ import TestSupport
             #expect(try escaped?.read(upTo: 2) == Data([1, 2]))
         }
         #expect(throws: DatabaseError.self) { _ = try escaped?.read(upTo: 5) }
-        // It holds nothing open.
+        // A handle that has ended holds nothing open.
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try other.transaction(.exclusive) { _ in }
         #expect(try queue.read { try $0.fetchOne(Data.self, "SELECT x FROM t") }?.prefix(3) == Data([1, 2, 0]))

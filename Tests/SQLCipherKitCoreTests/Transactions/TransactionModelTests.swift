@@ -25,7 +25,7 @@ import TestSupport
     enum End: CaseIterable { case commit, rollback, error }
     enum Outermost: CaseIterable { case closure, hand, queue }
 
-    /// How a step fails.
+    /// The ways that a step fails.
     enum Failure: Error, Equatable {
         case own, statement, control, aborted
 
@@ -49,7 +49,7 @@ import TestSupport
 
         mutating func begin() { base = rows }
 
-        /// Whether there was a transaction to commit.
+        /// Returns true if there was a transaction to commit.
         mutating func commit() -> Bool {
             defer { base = nil }
             return base != nil

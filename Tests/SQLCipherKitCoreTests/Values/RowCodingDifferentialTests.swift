@@ -6,7 +6,7 @@ import TestSupport
 /// Types that code themselves in each way that `Codable` has: a row has in its columns what Foundation's JSON has under its keys,
 /// and is decoded to the same value.
 @Suite struct RowCodingDifferentialTests {
-    /// How a part is coded within its container.
+    /// The ways to code a part within its container.
     enum Way: CaseIterable { case value, nested, `super`, single }
 
     struct Member: Equatable {

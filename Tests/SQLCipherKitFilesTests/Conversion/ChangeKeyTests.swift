@@ -243,7 +243,7 @@ import TestSupport
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let program = try BuildProducts.executable("FaultDriver")
         var opened: [String: Int] = [:]
-        // How long it takes here and now, for kills at moments all along the way.
+        // The time that it takes here and now, for kills at moments all along the way.
         let clock = ContinuousClock()
         let probe = try Command(program, ["rekey", path, "old", "new", way])
         try probe.waitForOutput("ready")

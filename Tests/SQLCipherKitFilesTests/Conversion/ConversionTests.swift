@@ -68,7 +68,7 @@ import TestSupport
             let db = try open(to)
             #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
             #expect(try RichDatabase.summary(db) == summary, "\(from) to \(to)")
-            // It goes on as before: the sequence, the triggers, the index kept by FTS5.
+            // The database goes on as before: the sequence, the triggers, the index kept by FTS5.
             try db.savepoint { db in
                 try db.execute("INSERT INTO note(title) VALUES ('next')")
                 #expect(db.lastInsertedRowID == 301)

@@ -165,7 +165,7 @@ import TestSupport
         #expect(all.count == 200 && Set(all).count == 200)
     }
 
-    /// Whether a transaction over several files is atomic: each combination of journal modes.
+    /// The atomicity of a transaction over several files, for each combination of journal modes.
     @Test func atomicityAcrossFilesFollowsFromTheJournals() throws {
         let modes: [DatabaseConfiguration.JournalMode] = [.delete, .truncate, .persist, .memory, .off, .wal]
         #expect(try Connection(.file(folder.path("alone.db"))).settings.isAtomicAcrossFiles)

@@ -52,7 +52,7 @@ import TestSupport
         var options = Schema.BackupOptions()
         options.writesRecoveryCopy = true
         try db.main.backup(toFileAt: folder.path("backup.db"), options: options)
-        // It is replaced by the next one.
+        // The next recovery copy replaces this one.
         try db.main.writeRecoveryCopy()
         try db.main.writeRecoveryCopy(toFileAt: folder.path("other"))
         let before = try db.fetchAll(OwnedRow.self, "SELECT rowid, * FROM t"), keyed = try db.fetchAll(OwnedRow.self, "SELECT * FROM k")

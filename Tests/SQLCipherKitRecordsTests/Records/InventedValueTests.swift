@@ -6,7 +6,7 @@ import TestSupport
 
 /// No call runs a record's own code on values that are in no row: here that code traps on all but valid ones.
 @Suite struct InventedValueTests {
-    /// Whether the records of a mark describe their table. Each mark makes another type, which no call has met before.
+    /// A mark says if its records describe their table. Each mark makes another type, which no call has met before.
     protocol Mark: Sendable { static var isDescribed: Bool { get } }
     enum Plain: Mark { static let isDescribed = false }
     enum Described: Mark { static let isDescribed = true }

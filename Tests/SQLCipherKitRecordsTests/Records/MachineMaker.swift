@@ -18,11 +18,11 @@ struct MachineMaker<A: MachineValue, Forms: MachineForms> {
 
     var random: SeededGenerator
     let rows: [Row]
-    /// Whether expressions may read other rows, which an update would see as it has changed them.
+    /// True if expressions may read other rows, which an update would see with its own changes.
     var readsOthers = true
     /// Draws a comparison of values.
     let leaf: (inout Self, Int) -> Condition
-    /// Whether a row comes after another one by `o` and the id, or before it; nil for types without an order.
+    /// True if a row comes after another one by `o` and the id, or before it; nil for types without an order.
     let next: ((Row, _ isUp: Bool) -> (SQLColumns<Row>) -> SQLPredicate)?
 
     mutating func die(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }

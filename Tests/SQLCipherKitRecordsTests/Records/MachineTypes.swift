@@ -150,7 +150,7 @@ struct Address: MachineValue, Equatable {
     static func isEqual(_ a: Address, _ b: Address) -> Bool { a == b }
 }
 
-/// How the columns of a sample are stored.
+/// The forms in which the columns of a sample are stored.
 protocol MachineForms: Sendable {
     static var name: String { get }
     static var profiles: [String: ValueProfile] { get }

@@ -5,7 +5,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// How properties and columns find each other.
+/// The names by which properties and columns find each other.
 @Suite struct NamingTests {
     private struct Album: SQLRecord, Equatable {
         static let columnNaming = ColumnNaming.snakeCase

@@ -54,7 +54,7 @@ import TestSupport
         init(id: Int, low: Int) { (self.id, self.low) = (id, low) }
     }
 
-    /// It is never decoded.
+    /// A record that is never decoded.
     struct Closed: SQLRecord {
         var id: Even
         var low: Int

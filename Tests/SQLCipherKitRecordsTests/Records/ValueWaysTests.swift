@@ -225,7 +225,7 @@ import Testing
                     let values = try #require(try db.fetchOne(OwnedRow.self, "SELECT * FROM \(identifier: T.tableName)"), place).values
                     #expect(values == stored ?? values, place)
                     stored = values
-                    // It is found by what it holds.
+                    // The row is found by its values.
                     let count = try db.count(T.filter {
                         $0[column: "at"] == record.row.at && $0[column: "own"] == record.row.own
                             && $0[column: "ownKey"] == record.row.ownKey && $0[column: "maybe"] == record.row.maybe

@@ -73,7 +73,7 @@ func checkIntegrity(_ db: Connection, _ table: String) throws {
             CREATE TRIGGER touch AFTER UPDATE OF title ON doc WHEN new.seen < 3
             BEGIN UPDATE doc SET seen = seen + 1, body = coalesce(body, '') || ' touched' WHERE id = new.id; END
             """)
-        // This one writes to another row before the first is written.
+        // This trigger writes to another row before the first is written.
         try db.execute(
             """
             CREATE TRIGGER neighbour BEFORE UPDATE OF slug ON doc WHEN new.slug LIKE 's1%'

@@ -20,7 +20,7 @@ import TestSupport
         return scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar.properties.isEmojiPresentation
     }
 
-    /// Whether both characters belong to one word of a script with spaces, so that a part of the text cannot begin between them.
+    /// True if both characters belong to one word of a script with spaces, so that a part of the text cannot begin between them.
     static func isInsideOfWord(_ before: Character?, _ after: Character?) -> Bool {
         func isPlain(_ character: Character?) -> Bool {
             guard let scalar = character?.unicodeScalars.first, isWordCharacter(character) else { return false }

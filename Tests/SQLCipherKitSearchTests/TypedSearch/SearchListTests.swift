@@ -63,8 +63,8 @@ import TestSupport
         }
     }
 
-    /// How rare a word is decides the order. A list may begin at the end of one page, and go on to pages that hold a few long rows,
-    /// or that a secure deletion has emptied.
+    /// The rarity of a word decides the order. A list may begin at the end of one page, and go on to pages that hold a few long
+    /// rows, or that a secure deletion has emptied.
     @Test(arguments: [FTS5Table.Detail.full, .column, .none], [false, true])
     func documentCountEstimateIsWithinAnEighth(detail: FTS5Table.Detail, isSecure: Bool) throws {
         let db = try Connection(.memory)

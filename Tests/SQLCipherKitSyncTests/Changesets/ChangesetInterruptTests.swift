@@ -25,7 +25,7 @@ import Testing
             defer { db.close() }
             try db.begin()
             try db.execute("UPDATE t SET x = 'own' WHERE id = 3")
-            // It is a conflict, which the handler overwrites.
+            // The change is a conflict, which the handler overwrites.
             let before = try db.fetchOne(String.self, SQL(raw: rows))
             var count = 0
             try db.settings.setProgressHandler(every: 1) {

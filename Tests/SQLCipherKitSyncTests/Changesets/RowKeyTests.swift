@@ -125,7 +125,7 @@ import TestSupport
         #expect(seen.rebased > 9 && seen.refused > 5, "\(seen)")
     }
 
-    /// Whether rows pass unique values around in a circle, so that none can be written before the others.
+    /// True if rows pass unique values around in a circle, so that none can be written before the others.
     private func isCircle(_ changes: Changeset) throws -> Bool {
         var next: [SQLValue: SQLValue] = [:]
         for change in try changes.changes() where change.kind == .update {

@@ -263,7 +263,7 @@ import TestSupport
         let first = try await again.synchronize(with: store, restored: .takingOthers)
         #expect(first.sent == 0 && !first.isComplete)
         again = try await renamed(again, "h2")
-        // It asks for what it lacks, and answers what it has asked under its former name: with all rows.
+        // The copy asks for missing changes, and answers its own request under its former name, with all rows.
         for _ in 0..<2 { try await again.synchronize(with: store) }
         let d = try peer("d")
         try await d.synchronize(with: store)

@@ -351,7 +351,7 @@ import TestSupport
                 do { try await peer.log.synchronize(with: store) } catch is DatabaseError { seen.refused += 1 }
             }
         }
-        // It was noticed: its objects are removed, and the others go on, with another one that joins.
+        // The copy was noticed: its objects are removed, and the others go on, with another one that joins.
         memory.restore(memory.objects.filter { object in !own.contains { object.key.hasPrefix($0 + "/") } })
         peers.removeLast()
         for round in 0..<12 {

@@ -220,7 +220,7 @@ final class CutStore: ObjectStore {
         #expect(commits.withLock { $0 } > 0)
     }
 
-    /// It asks before anything is stored. What it has made since is kept.
+    /// A restored copy asks before anything is stored. Its changes since then are kept.
     @Test(arguments: [ChangeLog.RestoreChoice.keepingThisState, .takingOthers])
     func restoredCopyAsksAndThenConverges(_ choice: ChangeLog.RestoreChoice) async throws {
         let path = folder.path("a.db"), backup = folder.path("backup.db")
@@ -337,7 +337,7 @@ final class CutStore: ObjectStore {
         let outcome = try await b.synchronize(with: store)
         #expect(outcome.isComplete && outcome.received.received == 2)
         #expect(try rows(b) == ["1=one", "2=two", "3=new", "4=new"])
-        // It shows the object of one history and what follows that of the other one.
+        // The store shows the object of one history and the later objects of the other.
         memory.change(name) { $0 = first[name] ?? [] }
         let c = try peer("c")
         for _ in 0..<2 {
@@ -392,7 +392,7 @@ final class CutStore: ObjectStore {
         try await restored.synchronize(with: store)
         await #expect { try await b.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.reason == .misuse }
         #expect(try rows(b) == ["1=two"])
-        // It shows all of them the same again.
+        // The store shows all of them the same again.
         memory.restore(new)
         try await restored.synchronize(with: store, restored: .takingOthers)
         try await settle(restored, b)

@@ -4,8 +4,8 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// Who closes last empties the log, and removes its files. A pool's readers may not write, so it must be the writer, whatever was
-/// done before.
+/// The last connection to close empties the log, and removes its files. A pool's readers may not write, so it must be the
+/// writer, whatever was done before.
 @Suite struct ConcurrencyClosingFilesTests {
     let folder: TemporaryFolder
 

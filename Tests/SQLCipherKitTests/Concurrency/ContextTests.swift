@@ -129,7 +129,7 @@ import TestSupport
         }
     }
 
-    /// Who waits is served on a thread of its own: Swift's may all be blocked by calls that wait behind it.
+    /// A caller that waits is served on a thread of its own: Swift's may all be blocked by calls that wait behind it.
     @Test func waitingTaskNeedsNoCooperativeThread() async throws {
         for database in databases {
             let executor = PausableExecutor()
@@ -148,7 +148,7 @@ import TestSupport
             executor.pause()
             leave.open()
             try await running.ended()
-            // It comes after the task in the queue.
+            // The statement comes after the task in the queue.
             try await onThread { try database.write { db in try db.execute("INSERT INTO t VALUES (3)") } }.ended()
             executor.goOn()
             try await task.value

@@ -16,7 +16,7 @@ import TestSupport
     /// A call, in both its forms.
     struct LongCall: Sendable, CustomStringConvertible {
         let description: String
-        /// Whether it tells its progress.
+        /// True if the call tells its progress.
         let isRewriting: Bool
         let wait: @Sendable (Subject, Duration?, DatabaseProgress.Handler?) throws -> Void
         let run: @Sendable (Subject, Duration?, sending DatabaseProgress.Handler?) async throws -> Void

@@ -54,7 +54,7 @@ import TestSupport
     @Test func soakKeepsExactlyTheReturnedWrites() async throws {
         let folder = try TemporaryFolder(), end = ContinuousClock.now + (LongTests.areOn ? .seconds(600) : .seconds(2))
         let present = try Present(folder.path("a.db")), ledger = Ledger(), said = Ledger()
-        // It takes longer until there is anything to judge where many other tests have Swift's few threads.
+        // The run takes longer to give a verdict if many other tests hold Swift's few threads.
         let isOver: @Sendable () -> Bool = {
             let now = ContinuousClock.now
             return now >= end && (now >= end + .seconds(1800) || (ledger.rows.returned.count > 20 && said.rows.returned.count > 5))
@@ -86,7 +86,7 @@ import TestSupport
         #expect(names == ["a.db"])
     }
 
-    /// Whether an error is one of those that the disturbances lead to.
+    /// True for an error that the disturbances lead to.
     private static func isExpected(_ error: any Error) -> Bool {
         if error is CancellationError || error is Undo { return true }
         guard let error = error as? DatabaseError else { return false }

@@ -215,7 +215,7 @@ import TestSupport
         #expect(error.map { .corrupt ~= $0.code } == true)
         let own = try Connection(.memory)
         #expect(throws: DatabaseError.self) { try own.attach(.file(path), as: "theirs", key: nil, safeguards: .init()) }
-        // It threw, so that nothing has changed.
+        // The call threw, so that nothing has changed.
         #expect(try own.schemas().map(\.name) == ["main"] && own.settings.isEnabled(.trustedSchema) && !own.settings.isEnabled(.defensive))
         #expect(try own.fetchOne(Bool.self, "PRAGMA cell_size_check") == false && own.settings.limit(.expressionDepth) == 1000)
     }

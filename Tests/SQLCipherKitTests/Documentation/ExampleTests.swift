@@ -50,7 +50,7 @@ import TestSupport
         }
     }
 
-    /// How many of `examples` stand in `source`, in their order, before the first that does not.
+    /// The number of `examples` that stand in `source`, in their order, before the first that does not.
     static func count(of examples: [Substring], in source: [Substring]) -> Int {
         var found = 0
         for line in source where found < examples.count && line == examples[found] { found += 1 }

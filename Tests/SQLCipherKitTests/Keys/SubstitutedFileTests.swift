@@ -208,7 +208,7 @@ import TestSupport
             #expect(try DatabaseConverter.migrate(fileAt: bench.path, key: bench.key) == 4)
             return try bench.values()
         },
-        // It saves what is authentic.
+        // Salvaging saves the authentic pages.
         Door(
             calls: ["DatabaseConverter.salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)"],
             sees: [.older: [Bench.older], .strippedPage: [], .strippedFrame: []]

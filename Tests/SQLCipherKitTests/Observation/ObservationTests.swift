@@ -72,7 +72,7 @@ import TestSupport
         #expect(reads.withLock { $0 } == 2)
     }
 
-    /// How often something was read: nothing that does not touch it leads to another read.
+    /// Reads are counted: a change outside of the observed region leads to no other read.
     @Test(arguments: Store.allCases) func observationRereadsOnlyAffectedRegions(store: Store) async throws {
         let database = try store.open(folder)
         let reads = Lock(0)

@@ -23,7 +23,7 @@ import TestSupport
                 """))
     }
 
-    /// How SQLite rolls back by itself.
+    /// The ways that SQLite rolls back by itself.
     enum Cause: CaseIterable {
         case orRollback, onConflict, raise, interrupt, full
 

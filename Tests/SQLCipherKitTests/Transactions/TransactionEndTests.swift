@@ -4,7 +4,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// How a closure's transaction ends is one concept: whatever call runs the closure, whatever it is nested in.
+/// A closure's transaction ends by the same rule, whatever call runs the closure and whatever it is nested in.
 @Suite struct TransactionEndTests {
     /// A call that runs a closure in a transaction or a savepoint.
     enum Entrance: CaseIterable {
@@ -12,7 +12,7 @@ import TestSupport
         case generic, changeLog
         case write, writeOfFunction, asyncWrite, asyncWriteOfFunction, writeThenRead, asyncWriteThenRead, keyValueStore, inWriter
 
-        /// Whether a connection can make the call; the others are calls of a queue or pool.
+        /// True if a connection can make the call; the others are calls of a queue or pool.
         var isOfConnection: Bool {
             switch self {
             case .transaction, .transactionOfFunction, .transactionOfNothing, .savepoint, .savepointOfFunction, .generic, .changeLog:
@@ -22,7 +22,7 @@ import TestSupport
         }
     }
 
-    /// How the closure ends.
+    /// The ways that the closure ends.
     enum End: CaseIterable { case value, commit, rollback, error }
     struct Thrown: Error {}
 

@@ -65,7 +65,7 @@ def declared(headers, world):
 
 
 def holds(condition, world):
-    """Whether a condition of #if is true in one of the worlds."""
+    """True if a condition of #if is true in one of the worlds."""
     facts = WORLDS[world]
 
     def value(match):

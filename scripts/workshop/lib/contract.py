@@ -22,7 +22,7 @@ PROMISES = {
     "1": "threw, so nothing changed", "2": "returned, so it is there", "3": "hostile text reaches nothing else",
     "4": "the same bytes out as in", "5": "neither trap, hang nor race", "6": "no secret told", "7": "every kind of database",
 }
-# How many cells may be open. It only goes down.
+# The number of cells that may be open, which only goes down.
 MOST_OPEN = 0
 # The calls that take a file, and a key or a secret for it, and the functions of articles that open one: each has a door in this
 # suite.
@@ -118,7 +118,7 @@ def tests_there():
 
 
 def cases_there():
-    """How many cases the drivers have of each family."""
+    """The number of cases that the drivers have of each family."""
     found = collections.Counter()
     for path in glob.glob(CASES + "/*.swift"):
         text = open(path, encoding="utf-8").read()

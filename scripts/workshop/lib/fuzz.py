@@ -38,7 +38,7 @@ Builds everything into a folder of its own first, which takes about 10 minutes o
 you say. What it has learned stays in .build/fuzz, and the next run goes on from there."""
 
 HEAD = """\
-# How long each target has been fuzzed without a finding, in minutes of one core, by scripts/workshop/fuzz --keep. Take a target's
+# The minutes of one core that each target has been fuzzed without a finding, by scripts/workshop/fuzz --keep. Take a target's
 # line out when you rewrite what it feeds.
 """
 

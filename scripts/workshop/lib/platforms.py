@@ -143,7 +143,7 @@ def compile_all(compiler, platform, pool):
 
 
 def runner_of(platform, work):
-    """How a program for the platform is started: (command, environment), or the reason why it cannot be."""
+    """The command and environment that start a program for the platform, or the reason why it cannot be started."""
     if platform.runner == "self":
         return ([], os.environ) if os.uname().machine == "x86_64" else "this machine is no x86-64"
     if platform.runner == "qemu":

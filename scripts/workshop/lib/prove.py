@@ -33,7 +33,7 @@ class Machine:
     place: str
     # The program that is built first, as the tests are, so that they share what is compiled.
     product: str = ""
-    # Whether --minutes is only a share of what it takes, as it always does the whole.
+    # True if --minutes is only a share of the time that it takes, as it always does the whole.
     is_whole: bool = False
 
 

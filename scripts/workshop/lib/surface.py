@@ -30,7 +30,7 @@ COMPARED = {"==(_:_:)": "s:SQ", "<(_:_:)": "s:SL"}
 class Symbol:
     def __init__(self, module, symbol):
         self.module = module
-        # Whether a type of the caller implements it.
+        # True if a type of the caller implements the requirement.
         self.is_requirement = False
         # The protocols that its type conforms to.
         self.conformances = set()
@@ -74,7 +74,7 @@ def read(folder):
 
 
 def is_witness(symbol):
-    """Whether the symbol is there because its type conforms to a protocol."""
+    """True if the symbol is there because its type conforms to a protocol."""
     name = symbol.path[-1]
     if symbol.is_requirement or len(symbol.path) == 1:
         return False

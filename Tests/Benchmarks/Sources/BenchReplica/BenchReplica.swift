@@ -106,7 +106,7 @@ import Synchronization
         return figures
     }
 
-    /// How long a commit takes to be in the store: when it waits for that, and when it does not.
+    /// The time until a commit is in the store: if it waits for that, and if it does not.
     private func stored() async throws -> [String: Double] {
         guard let store = try store() else { return [:] }
         let pool = try database(), replica = try await Replicator(of: pool, in: store)

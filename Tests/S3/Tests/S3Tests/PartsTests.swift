@@ -23,7 +23,7 @@ import Testing
         #expect(object?.bytes == bytes && object?.version == version)
         #expect(try await store.list(prefix: "") == [StoredObject.Info(name: "a", size: bytes.count)])
         #expect(proxy.count(Self.isPart) == 3)
-        // It replaces, and is replaced.
+        // An object stored in parts replaces another, and is replaced.
         try await store.put("a", Array(bytes.reversed()), if: .always)
         #expect(try await store.get("a")?.bytes == bytes.reversed())
         try await store.put("a", [1], if: .always)

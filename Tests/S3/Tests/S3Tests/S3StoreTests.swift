@@ -8,7 +8,7 @@ enum TestServer {
     private static let environment = ProcessInfo.processInfo.environment
     static let endpoint = environment["SQLCIPHERKIT_TEST_S3"]
     static let port = endpoint.flatMap { URLComponents(string: $0)?.port }.flatMap { UInt16(exactly: $0) } ?? 0
-    /// Whether it has conditional writes.
+    /// True if the store has conditional writes.
     static let hasConditions = environment["SQLCIPHERKIT_TEST_S3_CONDITIONS"] != "client"
 
     static func store(_ prefix: String, at endpoint: String? = endpoint) throws -> S3Store {
