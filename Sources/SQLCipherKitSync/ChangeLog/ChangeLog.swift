@@ -174,7 +174,11 @@ public final class ChangeLog {
     /// the call throws.
     /// - Parameter body: makes the changes.
     /// - Returns: the result of `body`.
-    /// - Throws: any error that `body`, beginning or committing throws. Then nothing has changed, and nothing is logged.
+    /// - Throws: any error that `body`, beginning or committing throws; ``DatabaseError/Reason/invalidArgument`` for a changed row
+    ///   with NULL in its key, and for a logged table that is gone or can no longer be logged; ``ResultCode/schema`` if `body`
+    ///   replaced a logged table by a new one with its name; ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8 in
+    ///   a changed row; ``DatabaseError/Reason/misuse`` for outside changes that ``outsideChanges`` refuses. Then nothing has
+    ///   changed, and nothing is logged.
     @discardableResult
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
         // The outer call logs these changes too.
@@ -200,7 +204,10 @@ public final class ChangeLog {
     /// it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to them
     /// are lost. All rows are read into memory, and make one entry.
     /// - Returns: the number of rows logged.
-    /// - Throws: ``DatabaseError``. Then nothing is logged.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a row with NULL in its key, and for a logged table that is gone or
+    ///   can no longer be logged; ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8;
+    ///   ``DatabaseError/Reason/misuse`` for outside changes that ``outsideChanges`` refuses; ``DatabaseError/Reason/busy``;
+    ///   ``ResultCode/corrupt`` for malformed bytes in the log's tables. Then nothing is logged.
     @discardableResult
     public func addExistingRows() throws -> Int {
         try connection.transaction { _ in
@@ -244,13 +251,15 @@ public final class ChangeLog {
     }
 
     /// Returns the settings with which the log of a database was last opened; nil if there is no log.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``ResultCode/corrupt`` for stored bytes that are not settings: opening the log writes them again;
+    ///   ``DatabaseError/Reason/closed``.
     public static func settings(in db: Connection) throws -> Settings? {
         try ChangeLogStore(db: db).settings()
     }
 
     /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
-    /// - Throws: ``DatabaseError``. Then nothing is deleted.
+    /// - Throws: ``DatabaseError/Reason/busy``; ``ResultCode/readOnly`` if there is a log and the database is open for reading
+    ///   only; ``DatabaseError/Reason/closed``. Then nothing is deleted.
     public static func delete(from db: Connection) throws {
         try db.transaction { db in try ChangeLogStore(db: db).drop() }
     }
@@ -340,14 +349,16 @@ extension ChangeLog {
     public enum OutsideChanges: Hashable, Sendable {
         /// The changes are logged, as one entry of this peer, with the times at which they are noticed.
         case logged
-        /// ``ChangeLog/write(_:)``, ``ChangeLog/changes(since:)`` and ``ChangeLog/receive(_:)`` throw
-        /// ``DatabaseError/Reason/misuse`` with the tables' names, until ``ChangeLog/logOutsideChanges()`` is called.
+        /// ``ChangeLog/write(_:)``, ``ChangeLog/changes(since:)``, ``ChangeLog/receive(_:)`` and the other calls that log or merge
+        /// changes throw ``DatabaseError/Reason/misuse`` with the tables' names, until ``ChangeLog/logOutsideChanges()`` is called.
         case refused
     }
 
     /// Logs the changes made outside of ``write(_:)`` since the log last looked for such changes.
     /// - Returns: the number of changed rows.
-    /// - Throws: ``DatabaseError``. Then nothing is logged.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a changed row with NULL in its key, and for a logged table that is
+    ///   gone or can no longer be logged; ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8;
+    ///   ``DatabaseError/Reason/busy``; ``ResultCode/corrupt`` for malformed bytes in the log's tables. Then nothing is logged.
     @discardableResult
     public func logOutsideChanges() throws -> Int {
         try connection.transaction { _ in
@@ -420,17 +431,17 @@ extension ChangeLog {
 
 extension ChangeLog {
     /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``ResultCode/corrupt`` for numbers in the log's tables that are out of bounds; ``DatabaseError/Reason/closed``.
     public var position: Position { get throws { try store.ownPosition(of: localPeer) } }
 
     /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: as ``position``.
     public func position(of peer: String) throws -> Position? {
         try store.members()[peer] == false ? try store.position(of: peer) : nil
     }
 
     /// The other known peers, sorted by name: registered ones, senders of received messages, and the peers that those senders know.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/closed``; SQLite's error if the log was deleted.
     public var peers: [String] {
         get throws { try store.members().filter { !$0.value && $0.key != localPeer }.map(\.key).sorted() }
     }
@@ -544,7 +555,8 @@ extension ChangeLog {
     ///   it comes back; its own changes keep their times. The keys and times of deleted rows are kept until such peers know of the
     ///   deletes, or are removed. Default: nil, no limit.
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
-    /// - Throws: ``DatabaseError``. Then nothing is deleted.
+    /// - Throws: ``DatabaseError/Reason/busy``; ``ResultCode/corrupt`` for malformed bytes in the log's tables, or numbers that are
+    ///   out of bounds; ``DatabaseError/Reason/closed``. Then nothing is deleted.
     @discardableResult
     public func prune(gracePeriod: Duration? = nil) throws -> Int {
         func limits() throws -> (horizon: Int64, last: Int64)? {
@@ -604,7 +616,10 @@ extension ChangeLog {
     /// entries would.
     ///
     /// The message is made in memory.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, which could be rolled back, and any other ``DatabaseError``.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, which could be rolled back, and for outside changes that
+    ///   ``outsideChanges`` refuses; ``DatabaseError/Reason/invalidArgument`` for a logged table that is gone or can no longer be
+    ///   logged; ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8; ``ResultCode/corrupt`` for malformed bytes in
+    ///   the log's tables.
     public func snapshot() throws -> Message {
         try sent { db in
             var state = ChangeLogState()
@@ -889,7 +904,10 @@ extension ChangeLog {
     /// ``rename(to:)``.
     /// - Parameter choice: whether this copy's rows win, or those of the others. With
     ///   ``RestoreChoice/keepingThisState`` all rows of the logged tables are read into memory, and logged as one entry.
-    /// - Throws: ``DatabaseError``. Then nothing has changed.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for outside changes that ``outsideChanges`` refuses;
+    ///   ``DatabaseError/Reason/invalidArgument`` for a logged table that is gone or can no longer be logged, and, with
+    ///   ``RestoreChoice/keepingThisState``, for a row with NULL in its key; ``DatabaseError/Reason/busy``; ``ResultCode/corrupt``
+    ///   for malformed bytes in the log's tables. Then nothing has changed.
     public func resolveRestore(_ choice: RestoreChoice) throws {
         try connection.transaction { _ in
             try lookOutside()
@@ -1029,7 +1047,9 @@ extension ChangeLog {
     /// The entries with such times are removed: other peers refuse them. The rows that they changed are logged again, as they are
     /// now, as one entry of this peer.
     /// - Returns: the number of rows that were logged again; 0 if there was nothing to mend.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and any other ``DatabaseError``. Then nothing has changed.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and for outside changes that ``outsideChanges`` refuses;
+    ///   ``DatabaseError/Reason/invalidArgument`` for a logged table that is gone or can no longer be logged;
+    ///   ``DatabaseError/Reason/busy``; ``ResultCode/corrupt`` for malformed bytes in the log's tables. Then nothing has changed.
     @discardableResult
     public func repairClock() throws -> Int {
         try merging { enforces in

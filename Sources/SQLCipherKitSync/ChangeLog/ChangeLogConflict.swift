@@ -48,7 +48,7 @@ extension ChangeLog {
     /// }
     /// ```
     /// - Returns: an empty list if the database has no log.
-    /// - Throws: ``DatabaseError``.
+    /// - Throws: ``ResultCode/corrupt`` for malformed bytes in the log's tables; ``DatabaseError/Reason/closed``.
     public static func conflicts(in db: Connection) throws -> [Conflict] {
         guard try db.main.hasTable("changelog_conflict") else { return [] }
         let rows: [(Int64, String?, Data)] = try db.fetchAll("SELECT id, peer, change FROM main.changelog_conflict ORDER BY id")
@@ -63,7 +63,8 @@ extension ChangeLog {
     /// - Parameters:
     ///   - db: the connection.
     ///   - last: the ``Conflict/id`` of the last one to remove. Default: all are removed.
-    /// - Throws: ``DatabaseError``. Then nothing is removed.
+    /// - Throws: ``DatabaseError/Reason/busy``; ``ResultCode/readOnly`` if there is a log and the database is open for reading
+    ///   only; ``DatabaseError/Reason/closed``. Then nothing is removed.
     public static func clearConflicts(in db: Connection, upTo last: Conflict.ID = .max) throws {
         guard try db.main.hasTable("changelog_conflict") else { return }
         try db.execute("DELETE FROM main.changelog_conflict WHERE id <= \(last)")
