@@ -10,17 +10,17 @@ import SQLCipherKitFiles
 /// let follower = try await ReplicaFollower(at: "copy.db", following: FolderStore("/backup/notes"), key: key)
 /// for try await titles in follower.database.observe({ db in try db.fetchAll(String.self, "SELECT title FROM note") }) { … }
 /// ```
-/// The copy moves from one commit to a later one, in one transaction, so a read never sees half of a commit. A page that is not
-/// authentic is never written. Only the follower may write to the copy: changes by another program are lost or damage it. One
-/// follower at a time has a copy.
+/// Each step takes the copy to a later commit, in one transaction, so a read never sees half of a commit. A page that is not
+/// authentic is never written. Only the follower may write to the copy: changes by another program are lost or damage it. A copy
+/// can have only one follower at a time.
 ///
 /// Beside the copy is a note of its position, sealed with the database's key and tied to the copy's present content. So a program
 /// without the key cannot make a copy skip commits. If the process ended while the copy changed, the next follower reads all of
 /// the newest state.
 ///
-/// The copy never returns to an earlier state, and never changes to another history. If the store shows one, ``catchUp()`` throws
-/// ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, the status has the same error, and the
-/// copy is unchanged.
+/// The copy never returns to an earlier state, and never changes to another history. If the store shows such a state, ``catchUp()``
+/// throws ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, the status has the same error, and
+/// the copy is unchanged.
 public actor ReplicaFollower {
     /// The state of a follower.
     public struct Status: Sendable {
@@ -59,7 +59,7 @@ public actor ReplicaFollower {
     private var lock: OwnFile?
     /// The number of looks without a new head, so that most of them cost one request.
     private var quietLooks = 0
-    /// True if the copy may lack something of what was seen: after a start, or in the middle of much.
+    /// True if the copy may lack commits that were seen in the store: after a start, or in the middle of a long way.
     private var isBehind = true
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
@@ -139,7 +139,7 @@ public actor ReplicaFollower {
     /// - Returns: the state that the copy has now.
     /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the
     ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks the copy's state;
-    ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy;
+    ///   ``DatabaseError/Reason/replicaForked`` if the store has another history; any error of writing to the copy;
     ///   ``DatabaseError/Reason/closed`` after ``stop()``.
     @discardableResult
     public func catchUp() async throws -> Replicator.Position { try await catchUp(lookingAtHead: true) }
@@ -481,8 +481,8 @@ private struct FollowerState: Codable {
         self.intent = intent
     }
 
-    /// Takes the lock that one follower of a copy has at a time.
-    /// - Throws: ``DatabaseError/Reason/busy`` while another one has it.
+    /// Takes the lock of the copy, which allows one follower at a time.
+    /// - Throws: ``DatabaseError/Reason/busy`` while another follower holds the lock.
     static func lock(_ database: String) throws -> OwnFile {
         if let lock = OwnFile.locked(path(for: database) + "-lock") { return lock }
         guard errno == EWOULDBLOCK else { throw AtomicFile.failure(.cannotOpen, "the lock of the copy cannot be made", database) }

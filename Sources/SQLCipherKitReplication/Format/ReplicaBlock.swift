@@ -113,7 +113,7 @@ struct ReplicaBlock {
         return (block, pages, end, Array(object.slice(end - ReplicaKey.tagCount..<end)))
     }
 
-    /// Reads the blocks of an object, up to the one in which that commit ends.
+    /// Reads the blocks of an object, up to the block in which that commit ends.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
     static func openAll(_ object: [UInt8], with key: ReplicaKey, upTo last: UInt64 = .max) throws -> [Opened] {
         try object.withUnsafeBytes { object in

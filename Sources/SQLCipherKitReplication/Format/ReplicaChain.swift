@@ -10,7 +10,7 @@ struct ChainPlace: Codable, Hashable {
 
     /// The identity of the term.
     var term: [UInt8]
-    /// The number of links up to there, which is the number of the next one.
+    /// The number of links up to there, which is the number of the next link.
     @NotedNumber var link: UInt64
     var tag: [UInt8]
 
@@ -99,10 +99,10 @@ struct TermOpening {
 
 /// The newest place of a replica that a reader has seen. The reader accepts only a continuation of it.
 struct HeldPlace: Codable {
-    /// The identities of the sections that were followed, the present one last.
+    /// The identities of the sections that were followed, the present section last.
     var sections: [[UInt8]] = []
     var place = ChainPlace.none
-    /// The terms before that of the place.
+    /// The terms before the place's own term.
     var ancestry: [ChainPlace] = []
     /// The number of the generation there: later ones have greater numbers.
     var generation: UInt32 = 0

@@ -30,7 +30,7 @@ struct ReplicaHead {
         }
     }
 
-    /// The sections, that of the present key last.
+    /// The sections; the present key's section is the last.
     var sections: [Section] = []
     /// The identities of sections that were taken out, and whose objects are being removed.
     var removed: [[UInt8]] = []
@@ -83,7 +83,7 @@ struct ReplicaHead {
 
     /// Reads the head.
     /// - Returns: nil if there is none, and the version.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged``, also for a replica of the form that came before this one.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged``, also for a replica in the previous form.
     static func read(_ store: CheckedStore) async throws -> (head: ReplicaHead, object: StoredObject)? {
         guard let object = try await store.get(name) else {
             if try await store.get(formerName) != nil {
@@ -95,7 +95,7 @@ struct ReplicaHead {
         return (try ReplicaHead(object.bytes), object)
     }
 
-    /// Returns whether a replica gives objects such a name: the identity of a section, and what the object has.
+    /// Returns whether a replica gives objects such a name: the identity of a section, and the kind of the object's content.
     static func isObject(_ name: String) -> Bool {
         let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == 16, parts[0].allSatisfy("0123456789abcdef".utf8.contains) else { return false }

@@ -2,14 +2,14 @@ import Foundation
 import SQLCipherKitFiles
 
 extension ReplicaKey {
-    /// Seals what a file beside a database says: the nonce, and the sealed JSON.
+    /// Seals the content of a file beside a database: the nonce, and the sealed JSON.
     /// - Parameter label: the kind of the file, which is authenticated.
     func seal(note: some Encodable, as label: [UInt8]) throws -> [UInt8] {
         let nonce = try ReplicaKey.random(ReplicaKey.nonceCount)
         return try nonce + seal([UInt8](try JSONEncoder().encode(note)), with: label, nonce: nonce)
     }
 
-    /// - Returns: nil if the key is another one, or if anything was changed.
+    /// - Returns: nil for another key, or if anything was changed.
     /// - Throws: if the key has sealed something of another form.
     func open<Note: Decodable>(note: some Collection<UInt8>, as label: [UInt8], _: Note.Type = Note.self) throws -> Note? {
         let nonce = Array(note.prefix(ReplicaKey.nonceCount)), sealed = Array(note.dropFirst(nonce.count))

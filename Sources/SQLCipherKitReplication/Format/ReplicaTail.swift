@@ -40,7 +40,7 @@ struct ReplicaTail {
     /// True if all links have their content.
     var isWhole: Bool { links.last?.content != nil || links.isEmpty }
 
-    /// Reads what follows, up to a link that is not there.
+    /// Reads the following links, up to a link that is missing.
     /// - Parameter isPartial: whether to end with the first link that is not kept.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` for a link that does not continue the chain.
     mutating func extend(

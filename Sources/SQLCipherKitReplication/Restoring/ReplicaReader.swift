@@ -23,7 +23,7 @@ struct ReplicaReader {
     private(set) var tail = ReplicaTail(after: .none)
     /// The opening of the term.
     private(set) var opening = TermOpening(term: [], ancestry: [])
-    /// The sections that have been followed, the present one last.
+    /// The sections that have been followed, the present section last.
     private var sections: [[UInt8]] = []
     /// True if a section counts only if it has a state, as long as another one has.
     private let needsState: Bool
@@ -63,7 +63,7 @@ struct ReplicaReader {
         return held
     }
 
-    /// Reads the head again, and what was stored after it.
+    /// Reads the head again, and the objects stored after it.
     mutating func update() async throws {
         var next = self
         try await next.readHead()
@@ -72,7 +72,7 @@ struct ReplicaReader {
         self = next
     }
 
-    /// Reads what was stored since, without looking at the head.
+    /// Reads the objects stored since, without looking at the head.
     /// - Parameter isPartial: whether to end when that is more than is kept.
     mutating func extend(isPartial: Bool = false) async throws {
         guard let key else { return }
@@ -331,7 +331,7 @@ extension ReplicaReader {
         var start: Place { Place(frames: snapshot.first, commits: snapshot.commitsBefore, predecessor: snapshot.predecessor) }
     }
 
-    /// Gives the entries from the newest to the oldest, those of the tail first, until `body` returns false.
+    /// Gives the entries from the newest to the oldest, the tail's entries first, until `body` returns false.
     /// - Parameter skips: whether a page is left out; `older` is the entry before it.
     func walk(
         skipping skips: (_ page: ReplicaIndex.PageEntry, _ older: ReplicaIndex.Entry?) -> Bool = { _, _ in false },

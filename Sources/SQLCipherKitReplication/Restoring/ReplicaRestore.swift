@@ -175,8 +175,8 @@ extension Replicator {
 }
 
 extension Replicator {
-    /// Restores the newest state if there is no database at `path` and the store has one: the first step of a server, which then
-    /// starts on a new machine as it does on its own.
+    /// Restores the newest state if there is no database at `path` and the store has a replica: the first step of a server, which
+    /// then starts on a new machine as it does on its own.
     ///
     /// ```swift
     /// try await Replicator.restoreIfMissing("notes.db", from: store, key: key)
@@ -185,7 +185,7 @@ extension Replicator {
     /// ```
     /// A store without a replica is not an error, nor is a store whose first snapshot was never completed: the program then creates
     /// the database. But a replica that the key does not open is an error, and so are objects without a head: otherwise, an empty
-    /// database would take the place of the replicated one.
+    /// database would replace the replicated database.
     /// - Parameters: as for ``restore(to:from:key:at:replacing:progress:)``.
     /// - Returns: the state that was restored; nil if there is a file at `path`, or nothing to restore.
     /// - Throws: as ``restore(to:from:key:at:replacing:progress:)``.

@@ -54,7 +54,7 @@ final class LogHold {
         try polling(every: 20, for: .milliseconds(200)) { () throws in try connection.begin(.immediate) }
     }
 
-    /// Repeats what fails because of another connection.
+    /// Repeats an operation that fails because of another connection.
     private func polling<R>(
         every microseconds: UInt32, for time: Duration, _ body: () throws -> R
     ) throws -> R {
@@ -95,7 +95,7 @@ final class LogHold {
         return mark
     }
 
-    /// Makes durable what the log has: what is stored of it may not be more than what a power cut leaves.
+    /// Makes the log durable: the store must not have commits that a power cut would take from the log.
     func makeDurable() throws { try connection.main.makeDurable() }
 
     /// The size of a page in bytes, and the number of pages.
@@ -248,14 +248,14 @@ final class LogHolds: Sendable {
         !isCheckpointing.load(ordering: .sequentiallyConsistent) && probe.withLock { $0.isCheckpointWaiting() }
     }
 
-    /// Runs a checkpoint of this replica. The watch looks for those of other programs.
+    /// Runs a checkpoint of this replica. The watch looks for checkpoints of other programs.
     func checkpointing<R>(_ body: () throws -> R) rethrows -> R {
         isCheckpointing.store(true, ordering: .sequentiallyConsistent)
         defer { isCheckpointing.store(false, ordering: .sequentiallyConsistent) }
         return try body()
     }
 
-    /// Lets go of the log, whatever of it was not read.
+    /// Lets go of the log, even if frames were not read.
     private func giveUp() {
         state.withLock { state in
             guard !state.isIdle else { return }

@@ -169,7 +169,7 @@ final class ReplicaSource {
         return Int(mark.frame) * (pageSize + 24)
     }
 
-    /// Moves what can be moved from the log into the database, while others write.
+    /// Moves as much as possible from the log into the database, while others write.
     /// - Returns: whether it could.
     func moveLog() -> Bool { holds.checkpointing { (try? checkpointer.checkpoint()) != nil } }
 

@@ -2,9 +2,9 @@ import SQLCipherKitCore
 import SQLCipherKitFiles
 
 /// Removing what is no longer needed. What that is follows from what the replica has stored itself, and from the index that it
-/// took over, which its key authenticates. What a store lists or shows decides nothing. A store that has gone back may need what
-/// was joined or retired since: so removals follow a head that was stored just before, which shows that it has not.
-/// The object has the isolation of the ``Replicator`` that owns it.
+/// took over, which its key authenticates. The lists and the objects of the store decide nothing. A store that has gone back may
+/// need what was joined or retired since: so removals follow a head that was stored just before, which shows that it has not. The
+/// object has the isolation of the ``Replicator`` that owns it.
 final class ReplicaUpkeep {
     private static let removalsPerTurn = 200, entriesPerSweep = 4096
 
@@ -57,7 +57,7 @@ final class ReplicaUpkeep {
         }
     }
 
-    /// Finds what is older than the retention.
+    /// Finds the objects that are older than the retention.
     /// - Returns: the number of the first entry that is still needed; nil if that has not changed.
     func retire(
         _ index: ReplicaIndex, before horizon: UInt64, _ names: ReplicaNames, _ key: ReplicaKey,

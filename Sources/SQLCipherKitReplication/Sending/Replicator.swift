@@ -16,9 +16,8 @@ import SQLCipherKitFiles
 /// read yet. It also decides when the log starts from the beginning. See <doc:ReplicationFormat> for the format, and
 /// <doc:ReplicationFaults> for losses.
 ///
-/// There can be one writer for each store. When a second one begins, the first ends with
-/// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
-/// ``DatabaseError/Reason/storeUnsupported``.
+/// A store can have one writer. When a second writer begins, the first ends with ``DatabaseError/Reason/replicaFenced``. On a store
+/// that cannot keep two writers apart, a replica ends with ``DatabaseError/Reason/storeUnsupported``.
 public actor Replicator {
     private let store: CheckedStore
     private let options: Options
@@ -113,9 +112,9 @@ public actor Replicator {
     ///   - pool: the pool, with an encrypted database in write-ahead logging mode.
     ///   - store: the place for the replica.
     ///   - options: the intervals, the retention and the limits.
-    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for one without a
-    ///   write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the database.
-    ///   An unreachable store is not an error: see ``currentStatus``.
+    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for a database
+    ///   without a write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the
+    ///   database. An unreachable store is not an error: see ``currentStatus``.
     public init(of pool: DatabasePool, in store: any ObjectStore, options: Options = Options()) async throws {
         let (location, key) = try await BlockingExecutor.run { try pool.replicationSource() }
         try self.init(location, key, pool, store, options)
@@ -207,11 +206,12 @@ public actor Replicator {
 
     /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
     ///
-    /// A store that was restored from a backup of itself lacks what this replica stored since. The call notices that, and waits
-    /// until a snapshot has brought back what is missing. For this, it costs a second request for each object of the log.
+    /// A store that was restored from a backup of itself lacks the objects that this replica has stored since then. The call
+    /// notices that, and waits until a snapshot has replaced the missing objects. For this, it costs a second request for each
+    /// object of the log.
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
-    /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
+    /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying error;
     ///   ``DatabaseError/Reason/replicaFenced``; ``DatabaseError/Reason/storeUnsupported``; ``DatabaseError/Reason/closed`` after
     ///   ``stop()``; `CancellationError`.
     @discardableResult
@@ -369,7 +369,7 @@ public actor Replicator {
 
 // MARK: Shipping
 
-/// A turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
+/// A turn: looks at the log, stores new commits, then goes on with a snapshot and with upkeep.
 extension Replicator {
     /// A block that was read from the log and sealed.
     private struct SealedBlock {
@@ -407,7 +407,7 @@ extension Replicator {
         try await maintain()
     }
 
-    /// True if it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so
+    /// True if it is time to store new commits. The number of requests is limited in the long run, unless a caller waits, or so
     /// much is new that objects are large.
     private var mayStore: Bool {
         let hasRequest = budget.allowsRequest(every: options.interval * 2)
@@ -736,12 +736,12 @@ extension Replicator {
         }
     }
 
-    /// Makes sure that the store has what the next head names.
+    /// Makes sure that the store has the objects that the next head names.
     ///
-    /// A store that was restored from a copy of itself may have the version of the head that it had, and lack what was stored
-    /// since. So the head gets another version first. If an object is there after that, it was there at that time, as nothing else
-    /// stores it; then every state of the store with this version has it. That it is there is not read, as reads may be old: the
-    /// store has to refuse to store something in its place.
+    /// A store that was restored from a copy of itself may have its former version of the head, and lack the objects stored since.
+    /// So the head gets another version first. If an object is there after that, it was there at that time, as nothing else stores
+    /// it; then every state of the store with this version has it. That it is there is not read, as reads may be old: the store has
+    /// to refuse to store something in its place.
     private func prove() async throws {
         guard !unproven.isEmpty else { return }
         try await markHead()
@@ -753,7 +753,7 @@ extension Replicator {
         }
     }
 
-    /// Makes sure that the store has what is acknowledged: the head, and each link since.
+    /// Makes sure that the store has all acknowledged commits: the head, and each link since.
     ///
     /// A store that was restored from a copy of itself has everything up to some time, and nothing that was stored from there until
     /// it was restored. So if an object is there after the next one was stored, no gap is before that next one. And if the last one

@@ -8,8 +8,8 @@ extension Replicator {
         /// commits follow each other, there is at most one request in twice this time in the long run. At least 10 milliseconds.
         /// Default: half a second. While the log grows fast, it is looked at before it is expected to reach ``checkpointSize``.
         public var interval: Duration = .milliseconds(500)
-        /// The longest time between two snapshots while there are commits. Default: 24 hours. There is also a new one when the log
-        /// in the store since the last one is larger than the database, so that restoring never reads more than about twice its
+        /// The longest time between two snapshots while there are commits. Default: 24 hours. A snapshot also follows when the log
+        /// stored since the last snapshot is larger than the database, so that restoring never reads more than about twice its
         /// size.
         public var snapshotInterval: Duration = .seconds(24 * 3600)
         /// The time for which any commit can be restored. Default: 7 days.

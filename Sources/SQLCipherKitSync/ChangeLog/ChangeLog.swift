@@ -12,10 +12,10 @@ import SQLCipherKitCore
 /// ```
 /// Each copy is a *peer* with its own name. ``write(_:)`` records its changes to the logged tables in the same transaction, as an
 /// entry: the peer, a number, a time and the changes. ``changes(since:)`` returns a message with the entries that another peer
-/// lacks, this peer's own and those received from others. ``receive(_:)`` applies a message in one transaction. Repeated messages,
-/// and messages that arrive by several routes, do no harm. A message that follows a lost one is refused until the lost entries have
-/// arrived. When all peers have all entries, they have the same rows, in any order of the messages: <doc:Synchronise> has the
-/// rules.
+/// lacks: this peer's own entries, and entries received from others. ``receive(_:)`` applies a message in one transaction. Repeated
+/// messages, and messages that arrive by several routes, do no harm. A message that follows a lost message is refused until the
+/// lost entries have arrived. When all peers have all entries, they have the same rows, in any order of the messages:
+/// <doc:Synchronise> has the rules.
 ///
 /// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
 /// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``DatabaseWriter`` can create its own.
@@ -33,8 +33,8 @@ public final class ChangeLog {
     /// The name of this copy. ``rename(to:)`` changes it.
     public private(set) var localPeer: String
     /// The triggers that run in ``receive(_:)``. Default: ``Changeset/Triggers/essentialOnly``, because the changes already contain
-    /// the rows that triggers wrote to logged tables. To run triggers that write to other tables, name those that must not run:
-    /// `.except(["log_new"])`.
+    /// the rows that triggers wrote to logged tables. To run triggers that write to other tables, name the triggers that must not
+    /// run: `.except(["log_new"])`.
     public var triggers = Changeset.Triggers.essentialOnly
 
     /// The treatment of changes made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
@@ -166,12 +166,12 @@ public final class ChangeLog {
         return tables
     }
 
-    /// Runs `body` in a transaction, or in a savepoint of the open one, and logs its changes to the logged tables, including those
-    /// that triggers and foreign keys make.
+    /// Runs `body` in a transaction, or in a savepoint of the open transaction, and logs its changes to the logged tables,
+    /// including changes by triggers and foreign keys.
     ///
     /// Changes of logged tables that were made outside this call, by any connection or program, are noticed when the log is used
-    /// next, and logged or refused as ``outsideChanges`` says. A row with NULL in its key cannot be logged: after a change of one,
-    /// the call throws.
+    /// next, and logged or refused as ``outsideChanges`` says. A row with NULL in its key cannot be logged: if `body` changes such
+    /// a row, the call throws.
     /// - Parameter body: makes the changes.
     /// - Returns: the result of `body`.
     /// - Throws: any error that `body`, beginning or committing throws; ``DatabaseError/Reason/invalidArgument`` for a changed row
@@ -200,9 +200,9 @@ public final class ChangeLog {
 
     /// Logs the rows of the logged tables of which the log knows no insert, as if they were inserted now.
     ///
-    /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this one. Call
-    /// it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to them
-    /// are lost. All rows are read into memory, and make one entry.
+    /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this database.
+    /// Call it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to
+    /// them are lost. All rows are read into memory, and make one entry.
     /// - Returns: the number of rows logged.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a row with NULL in its key, and for a logged table that is gone or
     ///   can no longer be logged; ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8;
@@ -434,13 +434,15 @@ extension ChangeLog {
     /// - Throws: ``ResultCode/corrupt`` for numbers in the log's tables that are out of bounds; ``DatabaseError/Reason/closed``.
     public var position: Position { get throws { try store.ownPosition(of: localPeer) } }
 
-    /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
+    /// The last known position of another peer, from its own messages and other peers' messages; nil for an unknown or a removed
+    /// peer.
     /// - Throws: as ``position``.
     public func position(of peer: String) throws -> Position? {
         try store.members()[peer] == false ? try store.position(of: peer) : nil
     }
 
-    /// The other known peers, sorted by name: registered ones, senders of received messages, and the peers that those senders know.
+    /// The other known peers, sorted by name: registered peers, senders of received messages, and the peers that these senders
+    /// know.
     /// - Throws: ``DatabaseError/Reason/closed``; SQLite's error if the log was deleted.
     public var peers: [String] {
         get throws { try store.members().filter { !$0.value && $0.key != localPeer }.map(\.key).sorted() }
@@ -472,12 +474,13 @@ extension ChangeLog {
         try connection.transaction { _ in try store.remove(member: name) }
     }
 
-    /// Returns a message with the entries that a copy at a position lacks: this peer's own and those received from others.
+    /// Returns a message with the entries that a copy at a position lacks: this peer's own entries, and entries received from
+    /// others.
     ///
     /// An older position than the other copy's does no harm: the message then has more entries than needed. The message is made in
     /// memory.
-    /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: the position
-    ///   of a copy without entries.
+    /// - Parameter position: the position that the other peer sent, or its last known position, ``position(of:)``. Default: the
+    ///   position of a copy without entries.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``snapshot()`` replaces
     ///   them;
     ///   ``DatabaseError/Reason/copyRestored`` if the other copy has entries of this peer that this copy does not have;
@@ -520,7 +523,7 @@ extension ChangeLog {
         if try !isSame(origin, mark, own) { throw Self.fork(origin) }
     }
 
-    /// Returns whether this copy, as it is now, has never had an entry of its own that others have.
+    /// Returns true if this copy, in its present state, has never had an entry of its own that others have.
     private func lacks(_ mark: Position.Mark, _ own: Position) throws -> Bool {
         try mark.sequence > own.sequence(of: localPeer) || !isSame(localPeer, mark, own)
     }
@@ -546,7 +549,7 @@ extension ChangeLog {
     /// Deletes the entries that all peers are known to have, and the keys and times of rows that were deleted in them.
     ///
     /// The entries of a peer are known from its messages, also from messages without entries, and from other peers' messages. No
-    /// entry is deleted while a peer is known to have entries that this one lacks.
+    /// entry is deleted while another peer is known to have entries that this peer lacks.
     ///
     /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
     /// get the deleted entries, and needs a ``snapshot()``. Rows that it has inserted before are logged again, as if they were
@@ -660,7 +663,7 @@ extension ChangeLog {
         return message
     }
 
-    /// A message with what this peer knows of all others.
+    /// A message with this peer's knowledge of all others.
     private func message(
         since: Position, until: Position, entries: [ChangeLogEntry], state: ChangeLogState? = nil
     ) throws -> Message {
@@ -770,7 +773,7 @@ extension ChangeLog {
         return outcome
     }
 
-    /// Merges new entries, and one for what was taken back, and writes the rows and the log.
+    /// Merges new entries, and an entry for the changes that were taken back, and writes the rows and the log.
     private func finish(_ merge: inout ChangeLogMerge, _ new: [ChangeLogEntry], _ taken: [TakenRow], _ enforces: Bool) throws {
         var new = new
         for entry in new { try merge.add(entry) }
@@ -876,7 +879,7 @@ extension ChangeLog {
 extension ChangeLog {
     /// The way in which a copy that was restored from an older state goes on; see ``ChangeLog/resolveRestore(_:)``.
     public enum RestoreChoice: String, Hashable, Codable, Sendable {
-        /// The rows of this copy win, as if they had been inserted at the time of the call: whatever others have in these rows is
+        /// The rows of this copy win, as if they had been inserted at the time of the call: others' values in these rows are
         /// replaced, and rows that others have deleted come back. Rows that were inserted after that state, at this copy or at
         /// others, stay, and are received.
         case keepingThisState
@@ -889,9 +892,9 @@ extension ChangeLog {
     ///
     /// Other copies, or a store, then have changes of this copy that it no longer has. Until this call,
     /// ``receive(_:)``, ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw
-    /// ``DatabaseError/Reason/copyRestored`` when they meet one of these, and change nothing. After the call, repeat what has
-    /// thrown. The choice holds on this connection until this copy makes its next message; with messages instead of a store,
-    /// receive from all other copies before that. It is not part of a backup: a copy restored from one asks again.
+    /// ``DatabaseError/Reason/copyRestored`` when they meet one of these, and change nothing. After the call, repeat the call that
+    /// threw. The choice holds on this connection until this copy makes its next message; with messages instead of a store, receive
+    /// from all other copies before that. A backup does not contain the choice: a copy restored from a backup asks again.
     /// ```swift
     /// do {
     ///     try log.receive(message)
@@ -902,8 +905,8 @@ extension ChangeLog {
     /// ```
     /// If the error comes back although no copy was restored, two copies use one name: give one of them a new name with
     /// ``rename(to:)``.
-    /// - Parameter choice: whether this copy's rows win, or those of the others. With
-    ///   ``RestoreChoice/keepingThisState`` all rows of the logged tables are read into memory, and logged as one entry.
+    /// - Parameter choice: whether this copy's rows win, or the others' rows. With ``RestoreChoice/keepingThisState`` all rows of
+    ///   the logged tables are read into memory, and logged as one entry.
     /// - Throws: ``DatabaseError/Reason/misuse`` for outside changes that ``outsideChanges`` refuses;
     ///   ``DatabaseError/Reason/invalidArgument`` for a logged table that is gone or can no longer be logged, and, with
     ///   ``RestoreChoice/keepingThisState``, for a row with NULL in its key; ``DatabaseError/Reason/busy``; ``ResultCode/corrupt``
@@ -919,8 +922,8 @@ extension ChangeLog {
 
 // MARK: Renewing
 
-/// Entries that other peers cannot take as they are are replaced by new ones: those with times that are far ahead, those that are
-/// older than what others have forgotten, and those with numbers that another copy of this peer has used.
+/// Entries that other peers cannot take are replaced by new entries: entries with times that are far ahead, entries older than the
+/// deletes that others have forgotten, and entries with numbers that another copy of this peer has used.
 extension ChangeLog {
     /// The effect of entries on a row that no later entry has undone.
     private struct TakenRow {
@@ -1087,7 +1090,7 @@ extension ChangeLog {
     /// The latest time that is accepted now.
     private var clockLimit: Int64 { ChangeStamp.tick(after: 0, now: now().addingTimeInterval(clockTolerance / .seconds(1))) }
 
-    /// - Parameter what: what has the time.
+    /// - Parameter what: the thing that has the time, for the message.
     private func checkTime(_ clock: Int64, _ what: @autoclosure () -> String) throws {
         guard clock > clockLimit else { return }
         let hours = ((clock - ChangeStamp.tick(after: 0, now: now())) >> 16) / 3_600_000
@@ -1108,8 +1111,8 @@ extension ChangeLog {
     /// Call it if other copies have changes of this copy that it no longer has and that nothing can give back, so that
     /// ``resolveRestore(_:)`` does not help. That happens if the copy was restored from a backup or created again, and the changes
     /// that it had sent are lost, or it has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse``
-    /// at this copy or another one, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former
-    /// changes like those of any other copy. Changes that no other copy is known to have are logged again after them.
+    /// at this copy or another copy, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former
+    /// changes like any other copy's changes. Changes that no other copy is known to have are logged again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }
@@ -1200,7 +1203,8 @@ extension ChangeLog {
         }
     }
 
-    /// A checksum that finds what differs by accident. It is no proof against one who looks for rows with the same sum.
+    /// A checksum that finds accidental differences. It is no protection against an attacker who searches for rows with the same
+    /// sum.
     private static func checksum(_ bytes: [UInt8]) -> UInt64 {
         func mixed(_ number: UInt64) -> UInt64 {
             let product = (number ^ 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: 0xd6e8_feb8_6659_fd93)
@@ -1228,13 +1232,13 @@ extension ChangeLog {
         return message
     }
 
-    /// Tells in a message what this copy's rows are.
+    /// Adds the checksums of this copy's rows to a message.
     func addSums(to message: inout Message) throws {
         let sums = try rowSums()
         if sums.position == message.until { message.sums = sums.tables }
     }
 
-    /// All rows, to be merged by those too that have all of their entries.
+    /// All rows, to be merged even by peers that have all of their entries.
     func mend() throws -> Message {
         var message = try snapshot()
         message.isMend = true

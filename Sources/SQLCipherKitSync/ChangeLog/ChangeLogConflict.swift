@@ -17,7 +17,7 @@ extension ChangeLog {
         /// The peer whose change replaced them; nil if that is no longer known, as of a delete that was pruned.
         public let peer: String?
 
-        /// When the two changes met at this copy, by its clock.
+        /// The time at which the two changes met at this copy, by its clock.
         public var time: Date { Date(timeIntervalSince1970: Double(id >> 16) / 1000) }
 
         fileprivate init(id: Int64, peer: String?, _ change: LoggedChange) {
@@ -32,11 +32,11 @@ extension ChangeLog {
     /// The number of conflicts that are kept.
     static let conflictLimit = 1000
 
-    /// Returns what was overwritten at this copy, in the order in which it was noticed: the last 1,000 conflicts that have not been
-    /// cleared.
+    /// Returns the values that were overwritten at this copy, in the order in which the conflicts were noticed: the last 1,000
+    /// conflicts that have not been cleared.
     ///
-    /// A conflict is noticed by the copy at which the two changes meet, and by no other one that receives both. Either change may
-    /// have given way there: a value that this copy had, or one that it received. Two equal values are no conflict.
+    /// Only the copy at which the two changes meet notices a conflict; copies that receive both changes later do not. The lost
+    /// value may be the copy's own or a received value. Two equal values are no conflict.
     ///
     /// Observe the list like any other read:
     /// ```swift
@@ -62,7 +62,7 @@ extension ChangeLog {
     /// Removes conflicts from the list of a database, once people have seen them.
     /// - Parameters:
     ///   - db: the connection.
-    ///   - last: the ``Conflict/id`` of the last one to remove. Default: all are removed.
+    ///   - last: the ``Conflict/id`` of the last conflict to remove. Default: all are removed.
     /// - Throws: ``DatabaseError/Reason/busy``; ``ResultCode/readOnly`` if there is a log and the database is open for reading
     ///   only; ``DatabaseError/Reason/closed``. Then nothing is removed.
     public static func clearConflicts(in db: Connection, upTo last: Conflict.ID = .max) throws {

@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// Merges new entries into a database: first all entries in memory, row by row, then each row's result into its table.
 ///
-/// Therefore two rows may share a unique value between two entries. Whatever the constraints refuse in the end is repaired by
+/// Therefore two rows may share a unique value between two entries. Rows that the constraints refuse in the end are repaired by
 /// changes that are logged like any others.
 struct ChangeLogMerge {
     /// A row that entries change.
@@ -17,7 +17,7 @@ struct ChangeLogMerge {
         var values: [SQLName: SQLValue] = [:]
         /// True if a missing row is to be inserted.
         var isInsert = false
-        /// True if ``values`` are those of a whole row. Columns that the sender does not have get their defaults.
+        /// True if ``values`` are a whole row's values. Columns that the sender does not have get their defaults.
         var isWhole = false
         /// True if the row is to be deleted.
         var isDelete = false
@@ -29,7 +29,7 @@ struct ChangeLogMerge {
             (self.table, self.key, self.row, saved) = (table, key, row, row)
         }
 
-        /// Replaces the whole row with that of a change.
+        /// Replaces the whole row with a change's row.
         func take(_ change: LoggedChange, isInsert: Bool) {
             take(change.columns, change.values, isInsert: isInsert)
         }
@@ -66,7 +66,7 @@ struct ChangeLogMerge {
         (self.db, self.store, self.tables, self.horizon) = (db, store, tables, horizon)
     }
 
-    /// The last insert of a row, with what was added so far.
+    /// The last insert of a row, with the changes added so far.
     mutating func insert(of table: LoggedTable, _ key: [SQLValue]) throws -> ChangeStamp { try work(table, key).row.insert }
 
     // MARK: In memory
@@ -145,7 +145,7 @@ struct ChangeLogMerge {
         }
     }
 
-    /// The values of a row with what was merged into it so far.
+    /// The values of a row with the changes merged into it so far.
     private func kept(_ work: Work) throws -> [SQLName: SQLValue]? {
         if work.isDelete { return nil }
         let current = try store.current(work.table, work.key)?.values
@@ -190,7 +190,7 @@ struct ChangeLogMerge {
 
     // MARK: In the tables
 
-    /// Writes the results, and repairs what the constraints refuse.
+    /// Writes the results, and repairs rows that the constraints refuse.
     /// - Parameter repairs: the time of the repairs.
     mutating func apply(repairs stamp: ChangeStamp, _ enforces: Bool) throws {
         self.stamp = stamp
@@ -303,7 +303,7 @@ extension ChangeLogMerge {
         }
     }
 
-    /// Replaces a row, and what is known of it.
+    /// Replaces a row, and the knowledge of it.
     private func take(
         _ work: Work, _ key: [SQLValue], _ their: ChangeLogState.Row, _ columns: [String], _ current: [SQLValue]?
     ) throws {
@@ -616,7 +616,7 @@ extension ChangeLogMerge {
         return a.table.bytes(a.key).lexicographicallyPrecedes(b.table.bytes(b.key))
     }
 
-    /// Inserts a row in place of those with the same unique values, if it was written after all of them.
+    /// Inserts a row in place of the rows with the same unique values, if it was written after all of them.
     /// - Returns: the replaced rows; nil if the row was not inserted.
     private mutating func replace(
         _ work: Work, _ old: (values: [SQLValue], rowID: SQLValue?)?

@@ -9,7 +9,7 @@ extension ChangeLog {
             public let name: String
             /// The number of changes that were made, completely or in part.
             public internal(set) var applied = 0
-            /// The number of changes skipped, because of later ones or because the row has been deleted.
+            /// The number of changes skipped, because of later changes or because the row has been deleted.
             public internal(set) var outdated = 0
             /// The number of rows that this call deleted because they had the same unique value as a row that was written later, or
             /// referred to a deleted row. The log has an entry for the other peers.
@@ -17,14 +17,14 @@ extension ChangeLog {
             /// The number of references to a deleted row that are now NULL, because of `ON DELETE SET NULL`. The log has an entry
             /// for the other peers.
             public internal(set) var detached = 0
-            /// The number of rows that kept their values because the merged ones would violate a `CHECK`, a `NOT NULL` or a
+            /// The number of rows that kept their values because the merged values would violate a `CHECK`, a `NOT NULL` or a
             /// trigger's `RAISE`. The log has an entry for the other peers.
             public internal(set) var kept = 0
 
             init(name: String) { self.name = name }
         }
 
-        /// The tables that the new entries change, and those with repairs.
+        /// The tables that the new entries change, and the tables with repairs.
         public internal(set) var tables: [Table] = []
         /// The number of entries that were new.
         public internal(set) var received = 0
@@ -44,7 +44,7 @@ extension ChangeLog {
         /// Nothing was received.
         package init() {}
 
-        /// Adds what another call did.
+        /// Adds the numbers of another call.
         package mutating func add(_ other: Outcome) {
             received += other.received
             repeated += other.repeated

@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// The rows of the logged tables, with what a log knows of them: for a peer that lacks entries which have been pruned.
+/// The rows of the logged tables, with the log's knowledge of them, for a peer that lacks entries which have been pruned.
 struct ChangeLogState: Hashable, Sendable {
     struct Row: Hashable, Sendable {
         let key: [SQLValue]
@@ -51,7 +51,7 @@ struct ChangeLogState: Hashable, Sendable {
         writer.append(prefixed: body)
     }
 
-    /// - Parameter until: the entries that are in the state. It has no other times, but those of inserts of deleted rows.
+    /// - Parameter until: the entries that are in the state. The state has no other times, except the insert times of deleted rows.
     init(_ reader: inout ByteReader, _ until: ChangeLog.Position) throws {
         let names = try reader.names()
         var body = ByteReader(log: try reader.prefixed())
@@ -105,6 +105,6 @@ extension ChangeLog.Position {
     /// The time of the last entry.
     var latest: Int64 { marks.values.reduce(0) { max($0, $1.clock) } }
 
-    /// Returns whether a copy at this position has seen what was written then and there. The times of a peer grow.
+    /// Returns true if a copy at this position has seen the write with this stamp. The times of a peer grow.
     func includes(_ stamp: ChangeStamp) -> Bool { stamp.clock <= marks[stamp.peer]?.clock ?? 0 }
 }

@@ -551,8 +551,8 @@ extension ChangeLogStore {
 
     private func outsideTable(_ table: LoggedTable) -> String { "main.\((Self.outside + table.name).quotedSQLIdentifier)" }
 
-    /// Makes what is missing of the triggers, and of the tables that they write to. SQLite runs the newest trigger first, and what
-    /// is older than one that ends with RAISE(IGNORE) may not run at all, so each is newer than those of the user.
+    /// Creates missing triggers, and missing tables that they write to. SQLite runs the newest trigger first, and what is older
+    /// than one that ends with RAISE(IGNORE) may not run at all, so each is newer than those of the user.
     ///
     /// A table without them was made again, or has got its name since. What its rows were before is in the notes, if our engine has
     /// dropped it; all that it has now is noted as inserted.
@@ -591,7 +591,7 @@ extension ChangeLogStore {
         }
     }
 
-    /// Takes over what was noted of a table under its former name.
+    /// Takes over the notes about a table under its former name.
     /// - Parameter trigger: the name of a trigger that has noted it.
     private func takeNotes(of trigger: String, to table: LoggedTable) throws {
         guard let end = trigger.lastIndex(of: "_") else { return }
@@ -601,7 +601,7 @@ extension ChangeLogStore {
         try db.execute(SQL(raw: "DROP TABLE main.\(former.quotedSQLIdentifier)"))
     }
 
-    /// Notes all rows of a table as inserted, and those that the log knows and that are gone as deleted.
+    /// Notes all rows of a table as inserted, and rows that the log knows and that are gone as deleted.
     private func noteAll(_ table: LoggedTable) throws {
         let keys = table.key.map(\.quotedSQLIdentifier).joined(separator: ", "), marks = table.key.map { _ in "?" }
         try db.execute(SQL(raw: "INSERT INTO \(outsideTable(table)) SELECT 0, \(keys) FROM main.\(table.quotedName)"))
@@ -660,7 +660,7 @@ extension ChangeLogStore {
     }
 
     /// The rows that were changed, in the order in which they were noted first. The triggers write 0 for an insert, 1 for an update
-    /// and 2 for a delete, and the key; a row whose key changes is deleted, and another one is inserted.
+    /// and 2 for a delete, and the key; a row whose key changes counts as deleted, and a row with the new key as inserted.
     func outsideChanges(_ table: LoggedTable) throws -> [NotedRow] {
         var rows: [NotedRow] = [], places: [[UInt8]: Int] = [:]
         try db.forEach(SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid")) { row in
@@ -682,7 +682,7 @@ extension ChangeLogStore {
     }
 
     /// Runs `body` in a transaction while the triggers note nothing: they are not even compiled, as long as the schema stays in
-    /// memory. What they have noted since it was read again is forgotten.
+    /// memory. Notes made since the schema was read again are forgotten.
     func logging<R>(_ tables: LoggedTables, _ body: () throws -> R) throws -> R {
         let opened = db.state(ChangeLogWriting.self)
         // Another log of this connection is writing.

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKitCore
 
 extension ChangeLog {
-    /// A message from one peer to another: the entries that the other one lacks, and the known position of every peer. See
+    /// A message from one peer to another: the entries that the receiver lacks, and the known position of every peer. See
     /// ``ChangeLog/changes(since:)``.
     ///
     /// Send it in any way: as ``data``, or as part of any `Codable` type. The bytes contain rows in plaintext, and nothing in them
@@ -27,7 +27,7 @@ extension ChangeLog {
         let horizon: Int64
         /// All rows, in place of entries.
         let state: ChangeLogState?
-        /// True if the rows are to be merged by those too that have all of their entries, because some have other rows.
+        /// True if even peers that have all entries merge the rows, because some peers have different rows.
         package internal(set) var isMend = false
         /// Checksums of the sender's rows, with all entries up to ``until``; see ``ChangeLog/RowSums``.
         package internal(set) var sums: [String: Int64] = [:]

@@ -1,10 +1,10 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Notes which rows of the logged tables a write changes, and says what has become of them.
-/// The recorder does for a change log what a ``ChangeRecorder`` does for changesets: the difference between the first and the last
-/// state of each row, whatever triggers, foreign keys and savepoints did between. It notes the record of a row as it is stored,
-/// compares it with the one that is there in the end, and writes the bytes of the entry at once.
+/// Notes which rows of the logged tables a write changes, and their state after it. The recorder does for a change log what a
+/// ``ChangeRecorder`` does for changesets: the difference between the first and the last state of each row, whatever triggers,
+/// foreign keys and savepoints did between. It notes the record of a row as it is stored, compares it with the record at the end,
+/// and writes the bytes of the entry at once.
 struct RowRecorder {
     private let connection: Connection
     private let handle: OpaquePointer
@@ -29,7 +29,7 @@ struct RowRecorder {
     /// - Parameters:
     ///   - names: of the tables that the recording began with.
     ///   - tables: as they are now.
-    ///   - number: that of a table's name in the log.
+    ///   - number: gives the number of a table's name in the log.
     func changes(
         _ names: [String], _ tables: LoggedTables, number: (String) throws -> Int64
     ) throws -> (draft: ChangeLogDraft, keys: ChangeLogKeys) {

@@ -10,7 +10,7 @@ import SQLCipherKitCore
 /// ```
 /// The recorder keeps the difference between the first and the last state of each row: a row that was changed back, or whose change
 /// was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
-/// primary key. A row with NULL in that key cannot be recorded: after a change of one, ``changeset()`` throws.
+/// primary key. A row with NULL in that key cannot be recorded: after a change of such a row, ``changeset()`` throws.
 public final class ChangeRecorder: ConnectionDependent {
     private let schema: Schema
     private var connection: Connection { schema.connection }
@@ -25,7 +25,7 @@ public final class ChangeRecorder: ConnectionDependent {
     /// Starts recording.
     /// - Parameters:
     ///   - schema: the database whose changes are recorded.
-    ///   - tables: the tables to record. Nil, the default, records all tables, including those created later, but not the tables
+    ///   - tables: the tables to record. Nil, the default, records all tables, including tables created later, but not the tables
     ///     that hold the content of full-text and other virtual tables that exist now.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table whose key has another collation than SQLite's own,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
@@ -106,7 +106,7 @@ public final class ChangeRecorder: ConnectionDependent {
         tables?.append(table)
     }
 
-    /// True if nothing has changed. A change that was undone may still count as one.
+    /// True if nothing has changed. A change that was undone may still count as a change.
     /// - Throws: ``DatabaseError/Reason/closed``.
     public var isEmpty: Bool { get throws { sqlite3session_isempty(try live()) != 0 } }
 
@@ -142,7 +142,7 @@ public final class ChangeRecorder: ConnectionDependent {
 }
 
 extension Schema {
-    /// Runs `body` in a transaction, or in a savepoint of the open one, and returns its changes in this database.
+    /// Runs `body` in a transaction, or in a savepoint of the open transaction, and returns its changes in this database.
     ///
     /// If `body` throws, or the changeset cannot be made, the changes are rolled back, so no change is kept without being in a
     /// changeset. To record the changes of several transactions, use a ``ChangeRecorder``.

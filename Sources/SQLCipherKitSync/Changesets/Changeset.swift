@@ -9,8 +9,9 @@ import SQLCipherKitCore
 /// try changes.apply(to: phone) { conflict in .omit }
 /// ```
 /// A changeset has the old and the new values of each row, so that conflicts are detected and the changeset can be inverted. A
-/// patchset has only the new values, and is smaller. Rows are identified by their declared primary key; tables without one have no
-/// changes. A key that gets another spelling, such as `a` for `A` under the collation NOCASE, is a delete followed by an insert.
+/// patchset has only the new values, and is smaller. Rows are identified by their declared primary key; tables without a primary
+/// key have no changes. A key that gets another spelling, such as `a` for `A` under the collation NOCASE, is a delete followed by
+/// an insert.
 ///
 /// The bytes contain data in plaintext: encrypt them before they leave the program. If the bytes are not a changeset, every call
 /// throws ``ResultCode/corrupt``.
@@ -38,7 +39,7 @@ public struct Changeset: Hashable, Sendable {
         /// The positions, from 0, of the columns of the primary key.
         public let primaryKey: [Int]
         /// The values before an update or a delete, column by column. An update has only the values of the key and of the columns
-        /// that it changes; a patchset has only those of the key. All others are nil.
+        /// that it changes; a patchset has only the values of the key. All others are nil.
         public let old: [SQLValue?]
         /// The values after an insert or an update, column by column. An update has only the changed values. All others are nil.
         public let new: [SQLValue?]
@@ -113,7 +114,7 @@ public struct Changeset: Hashable, Sendable {
 
     /// Returns these changes followed by others, as one changeset in which each row has one change.
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` if a table has other columns in
-    ///   one of them, or if one is a changeset and the other a patchset.
+    ///   `other`, or if only one of the two is a patchset.
     public func concatenated(with other: Changeset) throws -> Changeset {
         let group = try ChangeGroup()
         try group.add(self)
@@ -443,7 +444,7 @@ private struct KeySpelling {
 }
 
 extension Changeset {
-    /// Applies the changes to the main database of a connection, in one savepoint: all that are not left out, or none
+    /// Applies the changes to the main database of a connection, in one savepoint: all changes that are not left out, or none
     /// (<https://sqlite.org/session/sqlite3changeset_apply.html>).
     ///
     /// ```swift
@@ -583,7 +584,7 @@ extension Changeset {
     /// resolved as they were there (<https://sqlite.org/session/rebaser.html>).
     ///
     /// Rows are the same here if their keys have the same bytes. Under the collations NOCASE and RTRIM, and in columns without a
-    /// type, a key can have several spellings. If the databases spelled one differently, the call throws.
+    /// type, a key can have several spellings. If the databases spelled a key differently, the call throws.
     /// - Parameter rebases: the ``Changeset/Outcome/rebase`` of each call that has applied other changes, in the order of the
     ///   calls.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the table and the column if a key was spelled differently;
@@ -778,7 +779,7 @@ extension Changeset {
     }
 }
 
-/// The tables of a changeset, and what a database must have of them for the changes to apply.
+/// The tables of a changeset, and the columns that a database must have for the changes to apply.
 private struct ChangesetTables {
     struct Form {
         let name: String

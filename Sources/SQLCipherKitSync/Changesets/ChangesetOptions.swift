@@ -6,9 +6,9 @@ extension Changeset {
         /// All triggers run. The changes also contain the rows that a trigger wrote where they were recorded. So a trigger that
         /// writes to a recorded table writes twice, or causes a conflict.
         case all
-        /// Only temporary triggers run, and those that keep this package's full-text indexes and tables of vectors in step with
-        /// their content; those of a table of vectors only if the changes have none of its own rows. The changes contain the effect
-        /// of the others.
+        /// Only temporary triggers run, and the triggers that keep this package's full-text indexes and tables of vectors in step
+        /// with their content; the triggers of a table of vectors run only if the changes have none of its own rows. The changes
+        /// contain the effect of the others.
         case essentialOnly
         /// The triggers with these names, for example a trigger that writes a log, do not run; others do. They are dropped and
         /// created again in the same transaction.

@@ -388,7 +388,7 @@ extension DatabaseDiff {
     ///
     /// If the second database's connection does not trust its schema (``ConnectionOption/trustedSchema``), as with
     /// ``DatabaseConfiguration/safeguards``, this connection does not trust it either until the call returns.
-    /// Your database then has the triggers, views and expressions of the second one: check them before you trust them.
+    /// Your database then has the triggers, views and expressions of the second database: check them before you trust them.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
     ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and an error from SQLite if the database is not equal

@@ -11,7 +11,7 @@ struct ChangeChain: Hashable, Codable, Sendable {
     var until = ChangeLog.Position()
     /// The number of the first object of the last message with all rows, its size in bytes, and that of the messages after it.
     var wholeAt: Int64 = 0, wholeSize = 0, size = 0
-    /// The size of the last object. Another one in its place has another size, as each is padded at random.
+    /// The size of the last object. Another object in its place has another size, as each is padded at random.
     var lastSize = 0
     /// When this copy last stored something, in seconds since 1970.
     var time: Int64 = 0
@@ -32,7 +32,7 @@ struct ChangeChain: Hashable, Codable, Sendable {
         if isWhole { (wholeAt, wholeSize, size) = (start, count, 0) } else { size += count }
     }
 
-    /// Notes what a message says of the copy that it is from.
+    /// Notes a message's statements about its sender.
     mutating func note(_ message: ChangeLog.Message) {
         until = until.merged(with: message.until)
         (asks, askedAt) = (message.asks, next)

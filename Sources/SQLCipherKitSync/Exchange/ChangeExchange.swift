@@ -19,7 +19,8 @@ struct ChangeExchange {
     private var failed: Set<[UInt8]> = []
     /// The error of the chain of this copy.
     fileprivate private(set) var ownError: (any Error)?
-    /// True if this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
+    /// True if this copy cannot yet take the objects that another copy with its name has stored. Then it must not store anything
+    /// itself.
     fileprivate private(set) var isBehind = false
     /// True if something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
     fileprivate private(set) var isLacking = false
@@ -65,7 +66,7 @@ struct ChangeExchange {
 
     // MARK: Receiving
 
-    /// Takes what is new in all chains, each entry after those that it depends on.
+    /// Takes the new entries of all chains, each entry after the entries that it depends on.
     private mutating func receive() async throws {
         for attempt in 1...3 {
             (failed, error, ownError, isLastAttempt, restarted) = ([], nil, nil, attempt == 3, [])
@@ -224,7 +225,7 @@ struct ChangeExchange {
         chains.reduce(into: ChangeLog.Position()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
     }
 
-    /// Stores what the others lack.
+    /// Stores the entries that the others lack.
     private mutating func send() async throws {
         let chain = listed[own] == nil ? nil : chains[own], id = opened.id
         let next = ChangeSending(self, chain)
@@ -284,7 +285,7 @@ struct ChangeExchange {
 
     private struct Overtaken: Error {}
 
-    /// Removes this copy's objects before its last message with all rows, and what all copies have from the log.
+    /// Removes this copy's objects before its last message with all rows, and prunes the entries that all copies have.
     private mutating func tidy() async throws {
         let patience = store.gracePeriod
         outcome.pruned = try await log.withLog { try $0.prune(gracePeriod: patience) }
@@ -314,7 +315,7 @@ struct ChangeExchange {
 }
 
 private extension ChangeChain {
-    /// Returns whether a message with all rows costs less than what has been stored since the last one.
+    /// Returns true if the messages since the last message with all rows are so many or so large that another such message pays.
     func isLong(for store: ChangeStore) -> Bool {
         let count = next - wholeAt
         return size > store.largestSize + 2 * wholeSize || count >= store.largestCount && 2 * size >= wholeSize
@@ -386,7 +387,7 @@ private struct ChangeLink {
     static func tag(of object: [UInt8]) -> [UInt8] { Array(object.suffix(ReplicaKey.tagCount)) }
 }
 
-/// Decides what a copy stores next.
+/// Decides a copy's next object.
 ///
 /// The store may have less than its copies: a chain may be removed or an object damaged, and a copy that joins then lacks the
 /// changes that others have read from there. No copy can know what another copy is able to read. So a copy that cannot take

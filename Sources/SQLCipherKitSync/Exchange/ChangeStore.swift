@@ -20,14 +20,14 @@ public struct ChangeStore: Sendable {
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
     /// The time between two checksums of its rows that a copy that has changed gives to the others.
     package var checkInterval: Duration = .seconds(86_400)
-    /// Random bytes, for what need not be secret. Tests set it, so that a run can be repeated.
+    /// Random bytes that need not be secret. Tests set it, so that a run can be repeated.
     package var random: @Sendable (Int) throws -> [UInt8] = { try ReplicaKey.random($0) }
     private let known = Known()
 
     /// - Parameters:
     ///   - store: the folder or the bucket.
     ///   - key: the key that all copies have, such as the key of their databases: a passphrase, or a raw key. The databases may
-    ///     have other keys. The key of a store cannot be changed: to use another one, begin with an empty store.
+    ///     have other keys. The key of a store cannot be changed: to use another key, begin with an empty store.
     public init(_ store: any ObjectStore, key: DatabaseKey) { (self.store, encryption) = (CheckedStore(store), key) }
 
     private final class Known: Sendable { let opened = Lock<Opened?>(nil) }
@@ -35,7 +35,7 @@ public struct ChangeStore: Sendable {
     /// The content of the store's head.
     struct Opened: Sendable, Equatable {
         let salt: [UInt8]
-        /// Drawn at random, so that what was read of one store is not taken for read of another.
+        /// Drawn at random, so that the chains read in one store are not taken for read in another.
         let id: [UInt8]
         let key: ReplicaKey
 
@@ -47,7 +47,7 @@ public struct ChangeStore: Sendable {
     private static let idCount = 16, saltCount = 16
     private static var headCount: Int { magic.count + saltCount + ReplicaKey.nonceCount + idCount + ReplicaKey.tagCount }
 
-    /// Reads the head, or makes one in an empty store.
+    /// Reads the head, or creates it in an empty store.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open it.
     func open() async throws -> Opened {
         for _ in 0..<3 {

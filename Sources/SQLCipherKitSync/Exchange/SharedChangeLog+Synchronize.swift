@@ -10,7 +10,7 @@ extension ChangeStore {
         /// The number of entries that were deleted from the log, as all copies have them.
         public internal(set) var pruned = 0
         /// True if all changes in the store were received. It is false while a copy is storing changes, or if a change depends on
-        /// another one that is not stored yet: synchronize again later.
+        /// another change that is not stored yet: synchronize again later.
         public internal(set) var isComplete = true
     }
 }
