@@ -15,7 +15,7 @@ import SQLCipherKitCore
 /// lacks: this peer's own entries, and entries received from others. ``receive(_:)`` applies a message in one transaction. Repeated
 /// messages, and messages that arrive by several routes, do no harm. A message that follows a lost message is refused until the
 /// lost entries have arrived. When all peers have all entries, they have the same rows, in any order of the messages:
-/// <doc:Synchronise> has the rules.
+/// <doc:Synchronize> has the rules.
 ///
 /// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
 /// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``DatabaseWriter`` can create its own.
@@ -683,7 +683,7 @@ extension ChangeLog {
     ///
     /// Entries that were received before are skipped. Foreign key actions do not run, and only the triggers that ``triggers``
     /// allows do, because the changes contain the effects of both. References to deleted rows are repaired only if the connection
-    /// enforces foreign keys. See <doc:Synchronise> for how conflicts are resolved.
+    /// enforces foreign keys. See <doc:Synchronize> for how conflicts are resolved.
     /// ```swift
     /// do { try log.receive(message) } catch let error as DatabaseError where error.reason == .changesMissing {
     ///     askAgain(since: try log.position)

@@ -97,7 +97,7 @@ try digits.store(Data(raw.map { String(format: "%02x", $0) }.joined().utf8))
 expect(try same(digits.key(), .raw(raw)))
 expect(try passphrase.delete() && digits.delete())
 
-// Synchronised only where that is said, and apart from what is not.
+// Synchronized only where that is said, and apart from what is not.
 let synchronised = try KeychainItem(service: service, account: "s", accessibility: .afterFirstUnlock, isSynchronized: true)
 try synchronised.store(raw)
 expect(StandIn.items[0]["synchronizable"] as? Bool == true)

@@ -87,7 +87,7 @@ struct Sketch {
         (3, { $0.recordingStep() }),
         (6, { $0.schemaCallStep() }),
         (3, { $0.diffStep() }),
-        (2, { $0.synchroniseStep() }),
+        (2, { $0.synchronizeStep() }),
         (3, { $0.migratorStep() }),
         (1, { $0.salvageStep() }),
         (1, { $0.slotStep() }),

@@ -36,7 +36,7 @@ import TestSupport
 
     private func chains() -> Set<String> { Set(memory.objects.keys.filter { !$0.hasSuffix("head") }.map { String($0.split(separator: "/")[1]) }) }
 
-    /// Synchronises a copy for the first time.
+    /// Synchronizes a copy for the first time.
     /// - Returns: its chain.
     private func begin(_ log: SharedChangeLog) async throws -> String {
         let before = chains()

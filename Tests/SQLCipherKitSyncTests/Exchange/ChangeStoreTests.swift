@@ -175,7 +175,7 @@ final class CutStore: ObjectStore {
         try set(a, "kept", "x")
         try set(a, "both", "x")
         try await settle(a, b, away)
-        // Not yet synchronised.
+        // Not yet synchronized.
         try set(away, "own", "away")
         try set(away, "kept", "away")
         try set(away, "later", "away")

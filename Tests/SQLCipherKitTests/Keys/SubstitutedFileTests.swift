@@ -113,7 +113,7 @@ import TestSupport
         Door(calls: ["Connection.init(_:key:configuration:)"]) { try $0.values() },
         Door(
             calls: [
-                "DatabasePool.init(_:key:configuration:)", "InAnApp.open(in:)", "Synchronise.init(_:_:_:_:_:)",
+                "DatabasePool.init(_:key:configuration:)", "InAnApp.open(in:)", "Synchronize.init(_:_:_:_:_:)",
                 "TestingYourCode.open()",
             ]
         ) { bench in

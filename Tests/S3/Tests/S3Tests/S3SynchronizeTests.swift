@@ -5,8 +5,8 @@ import SQLCipherKitSync
 import Synchronization
 import Testing
 
-/// Copies that synchronise over a bucket.
-@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(60))) struct S3SynchroniseTests {
+/// Copies that synchronize over a bucket.
+@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(60))) struct S3SynchronizeTests {
     private func key(_ byte: UInt8) throws -> DatabaseKey { try .raw([UInt8](repeating: byte, count: 32)) }
 
     private func peer(_ name: String) throws -> SharedChangeLog {

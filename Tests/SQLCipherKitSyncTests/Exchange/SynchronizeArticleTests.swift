@@ -4,8 +4,8 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// The examples of the article "Synchronise", in its order.
-@Suite struct SynchroniseArticleTests {
+/// The examples of the article "Synchronize", in its order.
+@Suite struct SynchronizeArticleTests {
     private static func migrator(isNew: Bool = false) -> Migrator {
         var migrator = Migrator()
         migrator.add("folders, notes and places") { db in

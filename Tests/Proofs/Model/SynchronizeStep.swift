@@ -2,7 +2,7 @@ import SQLCipherKit
 import SQLCipherKitSync
 
 /// Three copies of the main database that change on their own and exchange messages: in the end, all have the same rows.
-struct SynchroniseStep: Step {
+struct SynchronizeStep: Step {
     /// What each peer writes in each round.
     var rounds: [[[SQLStep]]]
     var rule: ChangeLog.MergePolicy
@@ -92,9 +92,9 @@ struct SynchroniseStep: Step {
 }
 
 extension Sketch {
-    mutating func synchroniseStep() -> (any Step)? {
+    mutating func synchronizeStep() -> (any Step)? {
         if depth > 0 { return dataStep() }
-        return SynchroniseStep(
+        return SynchronizeStep(
             rounds: (0..<1 + dice.below(2)).map { _ in
                 (0..<3).map { _ in (0..<dice.below(4)).compactMap { _ in dataStep() as? SQLStep } }
             }, rule: dice.pick([.column, .row]))
