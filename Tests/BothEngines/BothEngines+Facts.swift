@@ -10,7 +10,7 @@ extension BothEngines {
         }
     }
 
-    /// What the product SQLCipher does as other builds do, and what it does not.
+    /// The product SQLCipher's likeness to other builds, and its differences.
     static func facts() throws {
         let memory = try Plain(":memory:")
         print("threadsafe:", sqlite3_threadsafe())
@@ -24,7 +24,7 @@ extension BothEngines {
         print("by name:", try second.run("SELECT count(*) FROM t"))
     }
 
-    /// What programs ask to find out whether a key fits, and what they can do after an error.
+    /// The answers by which programs find out if a key fits, and the work that is possible after an error.
     static func answers(_ folder: String) throws {
         let path = folder + "/a.db", old = folder + "/old.db"
         let quick = "PRAGMA kdf_iter = 1"

@@ -38,7 +38,7 @@ import Testing
 
     @Test func adoptConvertsColumns() throws {
         let columns = ["--convert", "author.id", "--convert", "book.author", "--convert", "book.created", "--to", "grdb"]
-        // What a number means is not guessed into the file.
+        // The meaning of a number is not guessed into the file.
         try Tool.run(["adopt", path] + columns + Tool.key).expectFailure(1, "book.created", "a guess", "--numbers")
         let outcome = try Tool.run(["adopt", path, "--numbers", "seconds"] + columns + Tool.key)
         outcome.expectSuccess()

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Files with every combination of settings that SQLCipher's own tools write.
 @Suite struct CipherOptionsTests {
-    /// What SQLCipher is told, and how the key is given.
+    /// The settings given to SQLCipher, and the form of the key.
     struct Combination: Codable, CustomStringConvertible {
         var compatibility = 4
         var pageSize: Int?

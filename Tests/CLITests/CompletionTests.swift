@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 
-/// What is generated from the commands' declarations.
+/// The pages and completions that are generated from the commands' declarations.
 @Suite struct CompletionTests {
     @Test func bashCompletesCommandsAndOptions() throws {
         let folder = try TemporaryFolder()

@@ -92,7 +92,7 @@ import TestSupport
             """)
         try Tool.run(["identify", database, "--key-env", "OTHER"], environment: ["OTHER": "wrong"]).expectFailure(3, "a.db")
         try Tool.run(["identify", database, "--no-key"]).expectFailure(3, "a.db")
-        // What a file of another format looks like.
+        // A file of another format.
         let foreign = folder.path("foreign.db")
         var random = SeededGenerator(state: 5)
         try Data((0..<16_384).map { _ in UInt8.random(in: 0...255, using: &random) }).write(to: URL(fileURLWithPath: foreign))

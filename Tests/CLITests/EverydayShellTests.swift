@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What people type in SQLite's shell on their first day, under the same names.
+/// The commands that people type in SQLite's shell on their first day, under the same names.
 @Suite struct EverydayShellTests {
     let folder: TemporaryFolder
     let database: String

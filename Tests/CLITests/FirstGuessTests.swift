@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What people type first who know `sqlite3`, `sqlcipher`, DuckDB, litecli or `psql`: it does what is meant, or names what does.
+/// The first commands of people who know `sqlite3`, `sqlcipher`, DuckDB, litecli or `psql` work, or the error names the right one.
 @Suite struct FirstGuessTests {
     let folder: TemporaryFolder
     let database: String

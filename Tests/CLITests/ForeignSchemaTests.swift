@@ -5,7 +5,7 @@ import TestSupport
 
 /// Databases of programs with collations, functions and tokenizers of their own, such as Anki's `unicase`.
 @Suite struct ForeignSchemaTests {
-    /// What a schema needs, the definition that needs it, and what `verify` then cannot check.
+    /// The needs of a schema, each with its definition, and the parts that `verify` then cannot check.
     static let parts: [(what: String, schema: String, unchecked: String)] = [
         ("collation of a column", "CREATE TABLE notes(x TEXT COLLATE unicase); CREATE INDEX by_x ON notes(x)", "notes"),
         ("collation of an index", "CREATE TABLE notes(x TEXT); CREATE INDEX by_x ON notes(x COLLATE unicase)", "notes"),

@@ -139,7 +139,7 @@ struct GeneratedCSV {
     struct Field {
         let text: String
         var isQuoted = false
-        /// What a database must have.
+        /// The value that a database must have.
         var stored: String? { text.isEmpty && !isQuoted ? nil : text }
     }
 

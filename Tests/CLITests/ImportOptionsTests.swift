@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What real files need beside the usual form of CSV.
+/// Options that real files need beside the usual form of CSV.
 @Suite struct ImportOptionsTests {
     let folder: TemporaryFolder
     let database: String

@@ -261,7 +261,7 @@ import TestSupport
         #expect(try rows("SELECT a FROM pipe") == [#"{"a":1}"#])
     }
 
-    /// What is wrong with an element is said wherever the element is.
+    /// A faulty element is reported wherever it is.
     @Test(arguments: [
         "{\"a\": NaN}", "{\"a\": 1, \"a\": 2}", "[1, 2]", "{\"a\": 1e999}", "5", "\"text\"", "{\"a\"}", "{\"a\": {\"b\": 1, \"b\": 2}}",
     ])
@@ -316,7 +316,7 @@ import TestSupport
         #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":4}"#])
     }
 
-    /// What a short compressed file unpacks to: the most memory that the tool has taken, beside what it takes for one row.
+    /// A short compressed file that unpacks to much: the most memory that the tool takes, beside the memory for one row.
     @Test func importOfHostileFileTakesBoundedMemory() throws {
         let program = """
             import gzip, os, resource, subprocess, sys

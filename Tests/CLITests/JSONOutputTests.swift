@@ -9,7 +9,7 @@ import TestSupport
     /// A run of a command that succeeds; `DB` is the database, `@name` a file beside it.
     struct Case {
         let arguments: [String]
-        /// What stands on standard input.
+        /// The text on standard input.
         var input = ""
         /// Commands before it.
         var first: [[String]] = []

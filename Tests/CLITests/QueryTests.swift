@@ -190,7 +190,7 @@ import TestSupport
         try Tool.run("query", folder.url.path, "SELECT 1").expectFailure(1, "folder")
     }
 
-    /// What the library advises is said in commands.
+    /// Advice of the library is given in commands.
     @Test func errorAdviceNamesToolCommands() throws {
         let outcome = try Tool.run("create", folder.path("nowhere/x.db"), "--no-key")
         outcome.expectFailure(1, "nowhere does not exist")

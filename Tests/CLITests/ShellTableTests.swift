@@ -19,7 +19,7 @@ import TestSupport
         try Data("SELECT 'read';\n".utf8).write(to: URL(fileURLWithPath: folder.path("script.sql")))
     }
 
-    /// What a person types for a command, and a part of what the screen then shows; nil if it shows nothing.
+    /// The lines typed for a command, and a part of the screen after them; nil if it shows nothing.
     private static let typed: [String: (lines: String, shows: String?)] = [
         ".backup": (".backup NEW", nil), ".restore": (".restore COPY", nil), ".save": (".save NEW", nil),
         ".open": (".open COPY none\nSELECT count(*) FROM t;", "2"),
@@ -94,7 +94,7 @@ import TestSupport
         }
     }
 
-    /// What the table says is the same, SQLite's shell takes too; and it has no command that the table leaves out.
+    /// Commands that the table calls the same work in SQLite's shell too; and it has no command that the table leaves out.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3"))) func shellCommandTableMatchesSQLiteShell() throws {
         func sqlite(_ lines: String) throws -> Command.Outcome {
             try? FileManager.default.removeItem(atPath: folder.path("new"))

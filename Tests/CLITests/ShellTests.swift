@@ -211,7 +211,7 @@ import TestSupport
         #expect(try script(".read \(part)").errors.contains("more than 20 files read one another"))
     }
 
-    /// What .dump and the command write is a database again, full-text index and all.
+    /// The output of .dump and of the command makes a database again, full-text index and all.
     @Test func dumpRecreatesTheDatabase() throws {
         try script("""
             CREATE TABLE child(t INTEGER REFERENCES t(id), b BLOB, r REAL);

@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What helps to type in the shell, on a pseudo-terminal.
+/// The aids to typing in the shell, on a pseudo-terminal.
 @Suite struct ShellTypingTests {
     let folder: TemporaryFolder
     let database: String
@@ -26,7 +26,7 @@ import TestSupport
             environment: ["K": String(repeating: "ab", count: 32), "NO_COLOR": "1"].merging(environment) { $1 })
     }
 
-    /// What stands on the line after each of several texts was typed, in one shell.
+    /// The text of the line after each of several texts was typed, in one shell.
     /// - Parameter typed: what is typed, with a tab where the rest is to come.
     private func completed(_ typed: [String]) throws -> [String] {
         var conversation: [(after: String, type: String)] = [], start = Self.prompt
@@ -106,7 +106,7 @@ import TestSupport
         #expect(steps.contains { $0.hasPrefix("│  └─ ") }, "\(steps)")
     }
 
-    /// What is longer than the terminal goes through the pager, which may be left before the end; what is short does not.
+    /// Long results go through the pager, which may be left before the end; short results do not.
     @Test func longResultsArePaged() throws {
         let endless = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c) SELECT x FROM c;"
         let session = try type(

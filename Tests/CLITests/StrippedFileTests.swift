@@ -34,7 +34,7 @@ import TestSupport
 
     private func make(isRaw: Bool) throws { try JSONOutputTests.fill(folder, key: key(isRaw: isRaw)) }
 
-    /// What stands in the place of the database. Every command refuses the first three.
+    /// The file in the place of the database. Every command refuses the first three.
     enum Substitute: CaseIterable {
         case stripped, plaintext, foreign
         /// The page of the notes, in the file or in its log: a command that reads it fails, or names it.
@@ -50,7 +50,7 @@ import TestSupport
     ]
     /// Commands that refuse a former state: those that know the key slots, and the one that takes nothing encrypted.
     static let refusing: Set<String> = ["encrypt", "key add", "key change", "key recovery", "key revoke", "key rotate"]
-    /// What the rows say, and what they say once a bit of their page was changed without the key.
+    /// The values of the rows, and their values once a bit of their page was changed without the key.
     static let time = "2026-11-21 08:30:00", changedTime = "2026-11-21 08:30:09"
 
     /// Every command with a raw key; with a passphrase, which costs derivations each time, only with long tests.
@@ -84,7 +84,7 @@ import TestSupport
     private func check(_ outcome: Command.Outcome, of name: String, _ substitute: Substitute, _ forged: Data) throws {
         let comment: Comment = "\(name) \(substitute): \(outcome)"
         if substitute == .plaintext, name == "encrypt" {
-            // What it is for.
+            // The purpose of the command.
             #expect(outcome.status == 0, comment)
         } else if substitute == .plaintext, name == "identify" {
             #expect(outcome.output == "plaintext SQLite database\n")

@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What one command writes another reads: every value, by every way out and every way in.
+/// Each command reads the output of the others: every value, by every way out and every way in.
 @Suite struct TextContractTests {
     let folder: TemporaryFolder
     let database: String

@@ -53,7 +53,7 @@ import TestSupport
         #expect(try Tool.run("query", database, "SELECT x FROM t", "--raw-key", "--key-env", "TEST_KEY").status == 0)
     }
 
-    /// What the kernel shows of it has no key in it, and another user has nothing at all.
+    /// The kernel's listing has no key in it, and another user has nothing at all.
     @Test func unlockedKeyIsHiddenFromOtherUsers() throws {
         guard geteuid() == 0, try unlock("10m") else { return }
         defer { _ = try? Tool.run("lock", database) }

@@ -46,7 +46,7 @@ import Testing
         #expect(try Connection(.file(rescued)).fetchAll(Int.self, "SELECT x FROM t") == [1])
     }
 
-    /// What takes too long ends, too.
+    /// Work that takes too long ends, too.
     @Test(.enabled(if: LongTests.areOn)) func untrustedFileStopsAtTimeLimit() throws {
         let theirs = folder.path("theirs.db"), db = try Connection(.file(theirs))
         try db.execute("CREATE TABLE t(x INTEGER)")

@@ -29,7 +29,7 @@ import Testing
         #expect(try run("disk", "--help").contains("each on the disk"))
     }
 
-    /// What `disk --article` writes takes the place of its paragraph and its table, and of nothing else, as often as it is run.
+    /// The output of `disk --article` takes the place of its paragraph and its table, and of nothing else, as often as it is run.
     @Test func diskBenchReplacesOnlyItsTable() throws {
         let program = """
             import sys
@@ -48,7 +48,7 @@ import Testing
         #expect(outcome.output == "True 2 1 True True False\n", "\(outcome)")
     }
 
-    /// What `changes --article` writes takes the place of its table and the sentence after it, and of nothing else.
+    /// The output of `changes --article` takes the place of its table and the sentence after it, and of nothing else.
     @Test func changesBenchReplacesOnlyItsTable() throws {
         let program = """
             import sys
@@ -89,7 +89,7 @@ import Testing
         #expect(try run("replica", "--help").contains(listed.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
-    /// What `--markdown` writes can be put into the article: it has the same tables with the same rows.
+    /// The output of `--markdown` can be put into the article: it has the same tables with the same rows.
     @Test func replicaBenchWritesArticleTables() throws {
         let script = """
             import sys

@@ -179,7 +179,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["origin"])
     }
 
-    /// What the article tells to write is what the script says.
+    /// The article's lines are the lines that the script prints.
     @Test func grdbArticleMatchesScriptOutput() throws {
         let page = "Sources/SQLCipherKit/Documentation.docc/EngineUnderGRDB.md"
         let article = try String(contentsOf: Repository.file(page), encoding: .utf8)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is said of platforms, and how C names in the Swift sources are held against their headers.
+/// The pages' statements about platforms, and the check of C names in the Swift sources against the headers.
 @Suite struct PlatformsTests {
     private let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..").standardizedFileURL
 

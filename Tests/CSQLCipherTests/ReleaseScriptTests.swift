@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the releases of these tests are called.
+/// The version of the releases of these tests.
 let releaseVersion = "1.2.3-beta.4"
 
 /// Releases are the same whatever the tests are compiled as: scripts/test asks for their tests once, by an environment variable.

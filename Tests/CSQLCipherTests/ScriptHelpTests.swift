@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every script has.
+/// The parts that every script has.
 @Suite struct ScriptHelpTests {
     private static let scripts = programs(in: "") + programs(in: "workshop/")
 
@@ -11,7 +11,7 @@ import Testing
         return names.filter { !["lib", "workshop", "README.md"].contains($0) && !$0.hasPrefix(".") }.sorted().map { folder + $0 }
     }
 
-    /// What is not for users of the package is in the workshop, whose page names each machine.
+    /// Scripts that are not for users of the package are in the workshop, whose page names each machine.
     @Test func scriptsAreListedInTheirFolders() throws {
         #expect(Self.programs(in: "") == ["bench", "docs", "grdb", "quickstart", "release", "setup", "test", "try", "vendor"])
         let page = try String(contentsOf: Repository.file("scripts/workshop/README.md"), encoding: .utf8)
@@ -19,7 +19,7 @@ import Testing
         #expect(listed.sorted() == Self.programs(in: "workshop/").map { String($0.dropFirst("workshop/".count)) })
     }
 
-    /// What only `scripts/test --long` does is told where it is looked for.
+    /// The parts that only `scripts/test --long` runs are listed where contributors look for them.
     @Test func contributingListsEachTestPart() throws {
         let outcome = try Command.run(Repository.file("scripts/test").path, ["--list-parts"])
         let page = try String(contentsOf: Repository.file("CONTRIBUTING.md"), encoding: .utf8)

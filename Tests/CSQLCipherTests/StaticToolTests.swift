@@ -7,7 +7,7 @@ private let inFolder: [String]? = [["chroot"], ["unshare", "--map-root-user", "c
     (try? Command.run(command[0], command.dropFirst() + ["/", "true"]))?.status == 0
 }
 
-/// What a release of the tool takes: ten minutes of compiling.
+/// The time for a release of the tool: ten minutes of compiling.
 
 /// Programs that are linked statically, run in a folder with no other file as their root.
 @Suite(.enabled(if: testsReleases && LongTests.areOn, "SQLCIPHERKIT_RELEASE_TESTS or SQLCIPHERKIT_LONG_TESTS is not set"),
@@ -79,7 +79,7 @@ struct StaticToolTests {
         #expect(!(try Data(contentsOf: root.folder.url.appendingPathComponent("notes.db")).contains(Data("London".utf8))))
     }
 
-    /// What the article on adding the package says of a user's own program: the command, and what happens without /proc.
+    /// The article's statements about a user's own program: the command, and the behavior without /proc.
     @Test func staticConsumerProgramRunsAlone() throws {
         let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/AddingThePackage.md")
         #expect(try String(contentsOf: page, encoding: .utf8).contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))

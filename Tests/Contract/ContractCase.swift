@@ -14,7 +14,7 @@ struct ContractCase {
         case rewrites
     }
 
-    /// What the call is made on, which the drivers therefore close, lock, share and re-enter.
+    /// The object that the call is made on, which the drivers therefore close, lock, share and re-enter.
     enum Handle { case connection, shared, file, nothing }
 
     let family: String, name: String
@@ -63,7 +63,7 @@ struct BrokenPromise: Error, CustomStringConvertible {
 
 /// One run of a case: it gives the call its database and its arguments.
 final class Trial {
-    /// What an argument is for, which decides what the texts in its place may do.
+    /// The role of an argument, which decides what the texts in its place may do.
     enum Role {
         /// Something that is stored, compared or searched for.
         case value
@@ -85,9 +85,9 @@ final class Trial {
     /// The text for one of the arguments, instead of the usual one.
     var hostile: (argument: String, text: String)?
     private(set) var arguments: [Argument] = []
-    /// What was passed with `inout` and was not what it had been after an error.
+    /// The arguments passed with `inout` that an error left changed.
     private(set) var changedArguments: [String] = []
-    /// What the preparation has made for the call.
+    /// The objects that the preparation has made for the call.
     var prepared: Any?
 
     init(_ subject: Subject) { self.subject = subject }

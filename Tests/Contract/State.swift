@@ -53,14 +53,14 @@ struct State {
         // A call in a transaction that was rolled back with it says so.
         if !before.connection.isEmpty, !connection.isEmpty { compare("connection", before.connection, connection) }
         if !before.contents.isEmpty, !contents.isEmpty { compare("contents", before.contents, contents) }
-        // What an open transaction has written is in the contents.
+        // The writes of an open transaction are in the contents.
         if !contents.isEmpty, subject.kind.hasFile { return found }
         for name in files where before.files.contains(name) {
             guard name.hasSuffix(".db") else {
                 if bytes[name] != before.bytes[name] { found.append("\(name): other bytes") }
                 continue
             }
-            // What a rolled back transaction wrote beside the rows, such as free pages, is no change.
+            // The bytes that a rolled back transaction wrote beside the rows, such as free pages, is no change.
             if ["", "-wal", "-journal"].allSatisfy({ bytes[name + $0] == before.bytes[name + $0] }) { continue }
             compare(name, before.stored(name), stored(name))
         }

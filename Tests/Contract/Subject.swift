@@ -22,7 +22,7 @@ final class Subject {
         }
     }
 
-    /// What is lent, where a case works on a queue or a pool.
+    /// The lender, where a case works on a queue or a pool.
     enum Sharing: String, CaseIterable { case queue, pool }
 
     /// Few rounds of key derivation.
@@ -115,7 +115,7 @@ final class Subject {
         var configuration = DatabaseConfiguration()
         (configuration.access, configuration.busyTimeout) = (access, .seconds(2))
         do { return try Connection(.file(path), key: kind.key, configuration: configuration) } catch {
-            // What the calls give that change the key.
+            // The key given by the calls that change the key.
             if let db = try? Connection(.file(path), key: .passphrase("other", cipher: Self.quick), configuration: configuration) { return db }
             if let db = try? Connection(.file(path), key: .slots(secret: .passphrase(Secrets.passphrase), cipher: Self.quick), configuration: configuration) { return db }
             throw error
@@ -143,7 +143,7 @@ final class Subject {
     }
 }
 
-/// What every database of the drivers contains: a table of each kind.
+/// The content of every database of the drivers: a table of each kind.
 enum Fixture {
     static func fill(_ db: Connection) throws {
         try db.transaction { db -> Void in
@@ -172,7 +172,7 @@ enum Fixture {
     }
 }
 
-/// What no error, description or log may contain.
+/// The texts that no error, description or log may contain.
 enum Secrets {
     static let passphrase = "PASSPHRASE-of-the-contract-7f3"
     static let raw: [UInt8] = (0..<32).map { UInt8(truncatingIfNeeded: 0xA1 &+ $0 &* 7) }

@@ -27,7 +27,7 @@ import Testing
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         #expect(outcome.status == 0 && lines.last?.hasPrefix("tried ") == true, "\(outcome.output.suffix(2000)) \(outcome.errors.suffix(2000))")
         if let last = lines.last { print("contract, \(driver): \(last)") }
-        // What the tables say of this driver.
+        // The tables' statements about this driver.
         let covered = Set(lines.filter { $0.hasPrefix("covered ") }.flatMap { line in
             let words = line.split(separator: " ").map(String.init)
             return words.dropFirst().dropLast().map { "\($0) \(words.last ?? "")" }

@@ -30,7 +30,7 @@ final class FaultSweep {
     private let scenario: FaultScenario
     private let folder: String, template: String
     private let fault: Fault, length: Fault.Length
-    /// What is open and allocated after a run without faults.
+    /// The numbers of open descriptors and allocations after a run without faults.
     private var most: (descriptors: Int, allocations: Int) = (0, 0)
     private(set) var failures = 0
     private(set) var slowest: Duration = .zero
@@ -129,7 +129,7 @@ final class FaultSweep {
         var remains = names.subtracting(wanted.joined().map(\.name)).subtracting(scenario.beside)
         // A file that could not be removed, or be told from another process's, is left for the next process that writes the file.
         if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") && !$0.contains("-restoring-") } }
-        // What a replica remembers of a database is in a folder beside it.
+        // A replica's memory of a database is in a folder beside it.
         remains = remains.filter { !$0.contains("-replicated-") }
         // A super-journal that no journal names stays after a commit that failed (https://sqlite.org/atomiccommit.html).
         remains = remains.filter { !$0.contains("-mj") }

@@ -7,7 +7,7 @@ extension FaultDriver {
     private struct PathCall {
         /// The call as ``PathTests`` finds it in the sources.
         let name: String
-        /// What has to be at the path before.
+        /// Makes the file that has to be at the path before.
         var before: (String) throws -> Void = { _ in }
         /// Makes the call with a path, and returns what is to hold after the working folder has changed.
         let run: (String) throws -> (() throws -> Void)

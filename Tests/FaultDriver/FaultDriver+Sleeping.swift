@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// What queues and pools cost a process: memory, threads, descriptors.
+/// The cost of queues and pools to a process: memory, threads, descriptors.
 extension FaultDriver {
     static func runSleeping(_ action: String, _ path: String, _ arguments: [String]) throws {
         let count = Int(arguments[0]) ?? 0

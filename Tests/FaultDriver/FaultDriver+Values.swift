@@ -7,7 +7,7 @@ import SQLCipherKitSync
 /// Sends a text on every way through the package while one allocation fails after the other. What comes back is the text, or an
 /// error: never another text, such as an empty one, and no error with a value in it.
 extension FaultDriver {
-    /// What a way has seen of the text: what it returned, and what the closures got that it called.
+    /// The texts that a way has seen: its results, and the arguments of the closures that it called.
     private typealias Seen = [String?]
     private typealias See = (String?) -> Void
 

@@ -201,7 +201,7 @@ extension FaultScenario {
             }
         })
 
-    /// What the calls of several tasks have said.
+    /// The results of the calls of several tasks.
     private actor Outcome {
         private(set) var first: (any Error)?
         private(set) var written = 0, unknown = 0

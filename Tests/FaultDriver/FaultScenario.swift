@@ -26,7 +26,7 @@ struct FaultScenario: Sendable {
     /// Checks what else must hold afterwards; it may change the files.
     var check: @Sendable (String) throws -> Void = { _ in }
 
-    /// What a call has said, or done, is not so. No fault excuses that.
+    /// A false statement or a wrong act of a call. No fault excuses that.
     struct Untrue: Error {
         let text: String
         init(_ text: String) { self.text = text }

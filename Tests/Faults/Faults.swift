@@ -6,7 +6,7 @@ package enum Fault: Int32, CaseIterable, Sendable {
     case memory, open, read, write, sync, truncate, rename, unlink, stat
     /// A disk without room, and a process that may open no further file.
     case full, descriptors
-    /// What a container or a sandbox refuses: threads, random bytes, memory, memory that is not swapped, locks.
+    /// Requests that a container or a sandbox refuses: threads, random bytes, memory, memory that is not swapped, locks.
     case thread, random, map, pin, lock
 
     /// The length of a failure: only one call fails, or all later calls of the kind as well.

@@ -53,7 +53,7 @@ extension FuzzTarget {
         if let rowID { _ = StoredTerms.inRow(rowID, record[...]) }
     }
 
-    /// What is known of a database's file, in a file beside it.
+    /// The notes about a database's file, in a file beside it.
     static let notes = FuzzTarget(name: "notes", maximumBytes: 400) {
         let notes = try noted()
         try notes.write(Array("what is known".utf8), isDurable: false)
@@ -115,7 +115,7 @@ extension FuzzTarget {
         if let index = try? ReplicaIndex(&reader) { _ = (index.start, index.levels.joined().reduce(0) { $0 + $1.count }) }
     }
 
-    /// What a change log knows of rows, which the database holds as blobs.
+    /// A change log's knowledge of rows, which the database holds as blobs.
     static let run = FuzzTarget(name: "run", maximumBytes: 1000) {
         var state: [UInt8] = [], record: [UInt8] = []
         state.put(clock: 1 << 20)

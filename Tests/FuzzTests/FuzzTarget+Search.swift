@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// What people type, and the texts that it is searched in.
+/// Typed texts, and the texts in which they are searched.
 extension FuzzTarget {
     /// A query, typed by a person and as FTS5's own.
     static let query = FuzzTarget(name: "query", maximumBytes: 400) {

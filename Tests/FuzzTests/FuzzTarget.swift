@@ -28,7 +28,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What an input has shown.
+/// The result of an input.
 struct Finding: Error, CustomStringConvertible {
     let description: String
 

@@ -59,7 +59,7 @@ import Testing
         }
     #endif
 
-    /// What `scripts/workshop/fuzz` runs.
+    /// The test that `scripts/workshop/fuzz` runs.
     @Test(.enabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil))
     func libFuzzerRunsChosenTarget() throws {
         let target = try #require(FuzzTarget.all.first { $0.name == Self.environment["SQLCIPHERKIT_FUZZ_TARGET"] })

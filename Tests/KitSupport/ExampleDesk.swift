@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 import TestSupport
 
-/// What examples begin with: an encrypted database in a folder of its own, with three notes.
+/// The start of the examples: an encrypted database in a folder of its own, with three notes.
 package struct ExampleDesk {
     package let folder: TemporaryFolder
     package let path: String

@@ -19,7 +19,7 @@ package func onThread(_ body: @escaping @Sendable () throws -> Void) -> Outcomes
     return outcomes
 }
 
-/// What threads come to.
+/// The outcomes of threads.
 package final class Outcomes: @unchecked Sendable {
     // Sendable: what changes is touched under the condition's lock only.
     private let condition = NSCondition()

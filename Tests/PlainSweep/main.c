@@ -103,7 +103,7 @@ static int change(void *chosen) {
     return result;
 }
 
-/* What opens the copy: 1 the new key, 0 the old one, -1 neither or both, or it is not whole. */
+/* The key that opens the copy: 1 the new key, 0 the old one, -1 neither or both, or it is not whole. */
 static int found(int *count) {
     int answer = -1, keys = 0;
     for (int is_new = 0; is_new <= 1; is_new++) {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is used of libcrypto 3; its types are opaque here. */
+/* The functions of libcrypto 3 in use; its types are opaque here. */
 static struct {
     unsigned char *(*sha512)(const unsigned char *data, size_t size, unsigned char *digest);
     unsigned char *(*hmac)(const void *hash, const void *key, int key_size, const unsigned char *data, size_t size,

@@ -1,4 +1,4 @@
-/* What must fail, fails: no generator, no algorithm, sizes that are not allowed. */
+/* Calls that must fail do: no generator, no algorithm, sizes that are not allowed. */
 #include "database.h"
 #include "probe.h"
 #include "with_kernels.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What exchange.c does, with Python's sqlcipher3 (SQLCipher built with OpenSSL): exchange.py write|check FOLDER."""
+"""The work of exchange.c, with Python's sqlcipher3 (SQLCipher built with OpenSSL): exchange.py write|check FOLDER."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 /* No passphrase and no key in the memory of the process, neither while a connection is idle nor after it is closed.
  *
- * What is looked for is never in this process in clear: a forked child derives the keys and sends them masked, and the
+ * The sought bytes are never in this process in clear: a forked child derives the keys and sends them masked, and the
  * search compares masked bytes. Linux only, as it reads /proc/self/mem.
  */
 #include "database.h"

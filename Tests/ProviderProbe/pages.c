@@ -146,7 +146,7 @@ static int check_keys(const struct kernel_set *set, int is_new_aes_key, int last
 }
 
 int run_pages(void) {
-    /* What SQLCipher encrypts of its page sizes with 16, 48 and 80 bytes reserved, and everything small. */
+    /* The bytes that SQLCipher encrypts of its page sizes with 16, 48 and 80 bytes reserved, and everything small. */
     static const size_t page_sizes[] = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
     int wrong = 0;
     for (size_t i = 0; i < kernel_set_count; i++) {

@@ -23,7 +23,7 @@ int probe_pbkdf2(unsigned features, int algorithm, const uint8_t *password, size
 int probe_aes_cbc(unsigned features, int encrypt, const uint8_t key[32], const uint8_t iv[16],
                   const uint8_t *in, size_t size, uint8_t *out);
 
-/* What a connection does: `pages` pages of `size` bytes at `in` are encrypted to `out`, one after the other, in one
+/* The work of a connection: `pages` pages of `size` bytes at `in` are encrypted to `out`, one after the other, in one
  * connection's state, each with the initialisation vector at `ivs` + 16 × its index, and then authenticated with
  * HMAC-SHA512 (key of 32 bytes) over the ciphertext and the 4 bytes of the page's index, little endian; 64 bytes each at
  * `macs`. Between the two, `meddle` is called (unless NULL) with the ciphertext, and may change it: the HMAC must be that
@@ -32,7 +32,7 @@ int probe_pages(unsigned features, const uint8_t key[32], const uint8_t mac_key[
                 const uint8_t *in, size_t size, size_t pages, uint8_t *out, uint8_t *macs,
                 void (*meddle)(uint8_t *page, size_t size));
 
-/* What a connection does when it writes many pages in a row: page i of `pages`, `size` bytes at `in` + i × `size`, becomes
+/* The work of a connection that writes many pages in a row: page i of `pages`, `size` bytes at `in` + i × `size`, becomes
  * `size` + 80 bytes at `out`: ciphertext, the initialisation vector that it was given, and the HMAC-SHA512 of both and of
  * the page's number, i + 2. Each page offers those after it. Before each, `meddle` (unless NULL) may change the page and
  * those after it. Sets `prepared` to the number of pages that were encrypted in the batch of a page before them. */

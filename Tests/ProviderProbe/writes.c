@@ -163,7 +163,7 @@ static int check_journal(const char *folder, int cache) {
 
 static int damage;
 
-/* What the engine says of a failure: which page, or which line found the damage. It says so, too, where nothing else shows it:
+/* The engine's message about a failure: which page, or which line found the damage. It says so, too, where nothing else shows it:
  * of a page that is taken for a node when its bytes come back from the journal, before they are decrypted. */
 static void take_log(void *context, int code, const char *message) {
     (void)context;

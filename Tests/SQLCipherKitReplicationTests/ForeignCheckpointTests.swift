@@ -117,7 +117,7 @@ import TestSupport
         #expect(try oracle.check(fileAt: other) == oracle.commits)
     }
 
-    /// What is too much for the memory is given up: a snapshot has it when the store is back.
+    /// A backlog too large for the memory is given up: a snapshot has it when the store is back.
     @Test func snapshotReplacesOversizedBacklog() async throws {
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 62)
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)

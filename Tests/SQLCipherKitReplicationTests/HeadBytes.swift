@@ -14,7 +14,7 @@ struct HeadBytes {
     /// The form, and the sections that were removed.
     var start: [UInt8]
     var sections: [Section] = []
-    /// What makes it another version.
+    /// The bytes that make it another version.
     private var mark: [UInt8] = []
 
     init(_ bytes: [UInt8]) {

@@ -299,8 +299,8 @@ import TestSupport
         #expect(try numbers(pool("c.db")) == [1, 10])
     }
 
-    /// What is left in a store that has gone back is no part of the history of the writer that heals it, until that has stored a
-    /// snapshot: a machine that goes on from there begins another history.
+    /// The objects left in a store that has gone back are no part of the history of the writer that heals it, until that has stored
+    /// a snapshot: a machine that goes on from there begins another history.
     @Test func restoreAfterStoreRollbackStartsNewHistory() async throws {
         let first = try pool("a.db")
         try create(first)
@@ -518,7 +518,7 @@ import TestSupport
         #expect(try numbers(fileAt: "r.db", salted) == [7, 8])
         try await Replicator.restore(to: folder.path("s.db"), from: store, key: salted, at: .position(before))
         #expect(try numbers(fileAt: "s.db", salted) == [1])
-        // What the other file has does not come after what the copy has.
+        // The other file's states do not come after the copy's.
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         await follower.stop()
     }

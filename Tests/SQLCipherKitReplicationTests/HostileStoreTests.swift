@@ -139,7 +139,7 @@ import TestSupport
         #expect(refused >= 4)
     }
 
-    /// What a store lists is not believed.
+    /// A store's listings are not believed.
     @Test func endlessListingsDoNotGrowTheHead() async throws {
         let store = ListingStore(), pool = try await stored(store, key)
         var options = Replicator.Options.forTests

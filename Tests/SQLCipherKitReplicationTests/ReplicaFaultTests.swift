@@ -6,7 +6,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What is stored survives whatever happens between the replica and the store.
+/// Stored commits survive whatever happens between the replica and the store.
 @Suite struct ReplicaFaultTests {
     static let seeds: [UInt64] = LongTests.areOn ? Array(1...60) : [1, 2, 3]
 

@@ -6,7 +6,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What readers and writers keep in memory, however much comes after the head that a store shows.
+/// The memory that readers and writers take, however much comes after the head that a store shows.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaMemoryTests {
     let folder: TemporaryFolder
     let key: DatabaseKey

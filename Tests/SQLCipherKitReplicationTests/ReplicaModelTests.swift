@@ -63,7 +63,7 @@ private final class ReplicaModel {
     /// The machine that has taken over last, and the replicas before its own.
     private var pool: DatabasePool, replica: Replicator, formers: [(pool: DatabasePool, replica: Replicator)] = []
     private var follower: ReplicaFollower?, followed = 0
-    /// What the present writer was told to be stored, since the store last went back.
+    /// The last state that the present writer was told to be stored, since the store last went back.
     private var acknowledged = 0
     /// True if the store has ever gone back.
     private var hasForked = false
@@ -218,7 +218,7 @@ private final class ReplicaModel {
         if below(2) == 0 { await replica.stop() }
         pool = try DatabasePool(.file(path), key: key)
         replica = try await Replicator(of: pool, in: store, options: Self.options)
-        // What the former writer has is no longer promised.
+        // The former writer's state is no longer promised.
         acknowledged = 0
     }
 

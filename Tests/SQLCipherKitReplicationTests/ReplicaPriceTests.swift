@@ -6,7 +6,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What replication costs a store: requests, and bytes.
+/// The cost of replication to a store: requests, and bytes.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaPriceTests {
     let folder: TemporaryFolder
     let key: DatabaseKey

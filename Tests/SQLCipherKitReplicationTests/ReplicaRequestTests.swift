@@ -6,7 +6,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What can happen between any two requests of a replica.
+/// The events that can happen between any two requests of a replica.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaRequestTests {
     private static var options: Replicator.Options {
         var options = Replicator.Options.forTests

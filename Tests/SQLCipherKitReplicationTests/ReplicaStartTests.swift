@@ -5,7 +5,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What a server does when it starts, and when its replica ends.
+/// The work of a server when it starts, and when its replica ends.
 @Suite struct ReplicaStartTests {
     let folder: TemporaryFolder
     let key: DatabaseKey
@@ -79,7 +79,7 @@ import TestSupport
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         try expectNothing(at: path)
-        // What is not of a replica may be there.
+        // Objects that are not of a replica may be there.
         let other = MemoryStore()
         for name in ["readme", "photos/log-1", "0123456789abcdef/notes", "0123456789ABCDEF/log-1-1", "a/0123456789abcdef/log-1"] {
             _ = try await other.put(name, [1], if: .always)
@@ -154,7 +154,7 @@ import TestSupport
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
-    /// What remakes the file must not leave a log of the former one beside it.
+    /// Calls that remake the file must not leave a log of the former one beside it.
     @Test(arguments: ["changeKey", "convert", "vacuum", "restore", "journalMode"])
     func rewriteLeavesNoOldWALBesideTheFile(kind: String) async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 37), path = folder.path("a.db")

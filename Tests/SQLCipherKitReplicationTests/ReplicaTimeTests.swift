@@ -113,7 +113,7 @@ import TestSupport
         }
     }
 
-    /// What is beyond the retention goes all the same, also if the clock is behind all that is stored.
+    /// States beyond the retention go all the same, also if the clock is behind all that is stored.
     @Test(arguments: [0.0, 400, -400]) func retentionRemovesStatesWithAnyClock(days: Double) async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
         let oracle = CommitOracle(seed: 26)

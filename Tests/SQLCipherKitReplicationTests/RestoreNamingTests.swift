@@ -53,7 +53,7 @@ import TestSupport
 
     @Test(arguments: Way.allCases, Obstacle.allCases) func failedLastRestoreStepChangesNothing(way: Way, obstacle: Obstacle) async throws {
         let positions = try await makeReplica(), path = folder.path("b.db"), manager = FileManager.default
-        // What a database that is there holds, or one that is missing has held.
+        // The state that a database holds, or has held if it is missing.
         let isHeld = way != .follow
         if isHeld { try await Replicator.restore(to: path, from: store, key: key) }
         let memory = try #require(try folder.names().first { $0.hasPrefix("a.db-replicated-") }).replacing("a.db", with: "b.db")

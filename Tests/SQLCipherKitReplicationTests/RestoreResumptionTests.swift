@@ -57,7 +57,7 @@ import TestSupport
                 _ = try await restore(folder.path("b.db"), store)
                 break
             } catch { #expect(((error as? DatabaseError)?.underlyingError as? StoreFault)?.text == "broken") }
-            // What waits is encrypted.
+            // The waiting pages are encrypted.
             let pages = try Data(contentsOf: folder.url.appendingPathComponent("b.db-restoring"))
             #expect(pages.range(of: Data(CommitOracle.marker.utf8)) == nil && !pages.starts(with: Array("SQLite format 3".utf8)))
         }
@@ -196,7 +196,8 @@ import TestSupport
         }
     }
 
-    /// What an interrupted restore has seen must be there when it goes on to the newest state. A state that is named is restored.
+    /// The state that an interrupted restore has seen must be there when it goes on to the newest state. A state that is named is
+    /// restored.
     @Test(arguments: [DatabaseError.Reason.replicaRolledBack, .replicaForked])
     func interruptedRestoreRefusesRolledBackOrForkedStore(reason: DatabaseError.Reason) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 7)

@@ -88,7 +88,7 @@ private func setfsuid(_ user: UInt32) -> Int32
         try await replicate()
     }
 
-    /// What a power failure leaves of a file that was not flushed.
+    /// The rest that a power failure leaves of a file that was not flushed.
     @Test(arguments: [0, 1000]) func zeroedReplicationRecordCountsAsMissing(count: Int) async throws {
         try await replicate()
         try Data(count: count).write(to: URL(fileURLWithPath: memory()))

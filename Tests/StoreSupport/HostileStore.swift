@@ -6,7 +6,7 @@ import TestSupport
 /// did not acknowledge or perform it all the same, list late, and be restored from a copy of itself. Only conditions are checked
 /// against what is really there.
 package final class HostileStore: ObjectStore {
-    /// What happens before a request to store something: a copy is made, the store is restored from it, or the line is cut. That
+    /// The event before a request to store something: a copy is made, the store is restored from it, or the line is cut. That
     /// may also be after the request, so that its answer is lost, or for this answer alone.
     package enum Event { case copy, back, cut, cutAfter, lost }
 

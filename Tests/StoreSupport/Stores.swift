@@ -2,7 +2,7 @@ import SQLCipherKitStores
 import Synchronization
 import TestSupport
 
-/// What the stores of these tests throw: an error that the package does not know.
+/// The error that the stores of these tests throw: an error that the package does not know.
 package struct StoreFault: Error {
     package let text: String
 

@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// What must be in the database of an import.
+/// The content that must be in the database of an import.
 extension ImportSweep {
     /// Rows or documents after a number of batches, and what the ledger then says of the rows: their number, and a 1 at the end.
     private typealias State = (records: [String], noted: [Int])

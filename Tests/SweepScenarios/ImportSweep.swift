@@ -4,7 +4,7 @@ import SQLCipherKitCLI
 
 /// An import into `a.db` of a folder. The sources lie beside the folder, as they hold what the database must not show.
 struct ImportSweep {
-    /// What the sources hold: the numbers of the rows and their texts, or the names of the documents and theirs.
+    /// The content of the sources: the numbers of the rows and their texts, or the names of the documents and theirs.
     typealias Records = [(name: String, text: String)]
     typealias Sources = (rows: Records, documents: Records)
 

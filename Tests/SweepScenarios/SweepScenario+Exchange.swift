@@ -3,7 +3,7 @@ import SQLCipherKit
 import SQLCipherKitReplication
 import SQLCipherKitSync
 
-/// What is said of a database elsewhere: the commits that its replica has acknowledged, a follower's position beside its copy, and
+/// Statements about a database elsewhere: the commits that its replica has acknowledged, a follower's position beside its copy, and
 /// the messages between two copies.
 extension SweepScenario {
     private static let steps = 3
@@ -87,7 +87,7 @@ extension SweepScenario {
             },
             act: { folder in try replicate(folder, "now", Array(1...steps), keeping: true) },
             check: { folder in
-                // What the store has after the power cut: at least what was acknowledged before.
+                // The store's content after the power cut: at least what was acknowledged before.
                 try? files.removeItem(atPath: store(folder, "again"))
                 try files.copyItem(atPath: store(folder, "\(acknowledged)"), toPath: store(folder, "again"))
                 try replicate(folder, "again", [100], keeping: false)

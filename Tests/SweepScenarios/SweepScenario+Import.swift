@@ -17,7 +17,7 @@ extension SweepScenario {
                     try sweep.run(into: sweep.path)
                 }
                 try sweep.write(ImportSweep.new)
-                // What an undisturbed import makes.
+                // The result of an undisturbed import.
                 if !isNew { try fileManager.copyItem(atPath: sweep.path, toPath: sweep.whole) }
                 try sweep.run(into: sweep.whole)
             },

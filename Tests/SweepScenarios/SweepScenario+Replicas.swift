@@ -7,7 +7,7 @@ extension SweepScenario {
     private static let count = 12, pageSize = 4096
 
     static func replicated(_ action: String, _ mode: String) throws -> SweepScenario? {
-        // What an earlier restore has left: nothing, half of the pages, or pages of something else.
+        // The remains of an earlier restore: nothing, half of the pages, or pages of something else.
         let earlier: UInt8
         switch action {
         case "restore-pages": earlier = 0

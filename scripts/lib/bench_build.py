@@ -1,4 +1,4 @@
-"""What the suites of scripts/bench share: their folders, running a tool, and building their programs in release."""
+"""The parts that the suites of scripts/bench share: their folders, running a tool, and building their programs in release."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What an application's calls take on a disk, in absolute figures, beside GRDB and SQLite in C. Run through scripts/bench."""
+"""The speed of an application's calls on a disk, in absolute figures, beside GRDB and SQLite in C. Run through scripts/bench."""
 
 import argparse
 import json
@@ -19,10 +19,10 @@ from bench_build import ROOT, Stop, say  # noqa: E402
 
 ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Performance.md"
 
-# What each variant is: the executables are those of the suite `swift`. SQLite in C has no key here.
+# The variants: the executables are those of the suite `swift`. SQLite in C has no key here.
 VARIANTS = {"c": "SQLite in C", "grdb-system": "GRDB", "grdb": "GRDB, encrypted", "ours": "SQLCipherKit, encrypted"}
 
-# What one run does, and how often.
+# The work of one run, and its number.
 WORKLOADS = {
     "disk-insert": ("records inserted in one transaction", 200_000),
     "disk-commit": ("commits of one record, each on the disk", 200),

@@ -52,7 +52,7 @@ def interpreter():
 
 
 def keystrokes(judged):
-    """What is typed letter by letter, from the second letter on, of every tenth query."""
+    """The texts typed letter by letter, from the second letter on, of every tenth query."""
     queries = [each["query"] for kind in judged.values() for each in kind][::10]
     return [query[:end] for query in queries for end in range(2, len(query) + 1)]
 

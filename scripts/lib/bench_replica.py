@@ -52,7 +52,7 @@ FIGURES = {
     **{f"snapshot_{size}": (f"the first snapshot of {name}, MB/s", "{:,.0f}") for size, name in SIZES.items()},
     **{f"grown_waiting_{size}": (f"a commit in {name} that waits, median", "{:.1f} ms") for size, name in SIZES.items()},
 }
-# What is a month's use, with the hours of it; and Amazon's list prices, in dollars for 1,000 requests and for a gigabyte a month.
+# A month's use, with its hours; and Amazon's list prices, in dollars for 1,000 requests and for a gigabyte a month.
 DAYS, KEPT_DAYS, PRICE_OF_REQUESTS, PRICE_OF_STORAGE = 365 / 12, 8, 0.005, 0.023
 MONTHS = {
     "notes": ("notes: a commit a minute, eight hours a day", DAYS * 8),

@@ -33,7 +33,7 @@ VARIANTS = {
     "tantivy": "Tantivy 0.27 in Python, words as they are, fuzzy by one edit from 4 letters on, by two from 8; not encrypted",
     "tantivy-stems": "the same with English stems",
 }
-# What is timed, at full size, and about how many seconds all variants take in a round of 100,000 documents.
+# The timed workloads, at full size, and about how many seconds all variants take in a round of 100,000 documents.
 WORKLOADS = {
     "build": ("index the documents of a table; Tantivy stores them too", 30),
     "first": ("the first keystroke after opening, for each letter of the alphabet", 3),
@@ -54,7 +54,7 @@ WORKLOADS = {
 }
 # Which command of an executable does a workload, where it is not its name.
 COMMANDS = {"frequent": "search", "rare": "search", "three": "search", "typing": "typed", "typing-typos": "typed"}
-# What the package wants to reach at 100,000 documents.
+# The goals of the package at 100,000 documents.
 GOALS = {
     "first": "p95 < 5 ms", "typing": "p95 < 5 ms", "typing-typos": "p95 < 10 ms", "correction": "p95 < 1 ms",
     "pages": "no repeats", "commits": "none > 50 ms",
@@ -113,7 +113,7 @@ def corpus(packages, count, rounds, scale, seed):
     """The folder with the documents, those to be inserted later, and the queries. Made once for each number."""
     folder = WORK / f"corpus-{count}-{scale}-{seed}"
     stamp = folder / "stamp"
-    # What a corpus is made of and by.
+    # The sources and the makers of a corpus.
     wanted = "\n".join(path.read_text() for path in (
         REQUIREMENTS, *(ROOT / "scripts" / "lib" / f"search_{name}.py" for name in ("corpus", "queries", "texts")))) + f"\n{rounds}"
     if stamp.is_file() and stamp.read_text() == wanted:
@@ -147,7 +147,7 @@ def make_corpus(packages, folder, count, rounds, scale, seed):
 
 
 def matched(text, is_typed):
-    """What a program that uses FTS5 alone makes of a typed text."""
+    """The query that a program with FTS5 alone makes of a typed text."""
     words = search_corpus.words(text) or ['""']
     ending = "*" if is_typed and not text.endswith(" ") else ""
     return " ".join(f'"{word}"' for word in words) + ending
@@ -395,7 +395,7 @@ def report(measured, workloads, variants, documents, is_markdown):
 
 
 def saved(measured, options, place, load):
-    """What --json writes; --article takes its figures from it."""
+    """The output of --json; --article takes its figures from it."""
     figures = [{"workload": workload, "variant": variant, "count": len(times), "most": max(times),
                 "p50": measured.percentile(workload, variant, 50), "p95": measured.percentile(workload, variant, 95)}
                for (workload, variant), times in measured.times.items()]

@@ -24,7 +24,7 @@ PRODUCTS = {"c": ("engine", "BenchC"), "ours": ("engine", "BenchOurs"), "grdb": 
             "grdb-system": ("system", "BenchGRDB")}
 QUICK_SCALE = 20
 
-# What one run of a workload does, at full size. The time is for the whole run; all variants have the same rows in their tables.
+# The work of one run of a workload, at full size. The time is for the whole run; all variants have the same rows in their tables.
 WORKLOADS = {
     "fetch-ints-index": "read 200,000 rows of ten integers, by the columns' positions",
     "fetch-ints-name": "the same by the columns' names",

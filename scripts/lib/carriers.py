@@ -1,4 +1,4 @@
-"""What carries the engine's source: an sdist of the package index, or upstream's own tree. Run through scripts/vendor."""
+"""The carriers of the engine's source: an sdist of the package index, or upstream's own tree. Run through scripts/vendor."""
 
 import ast
 import contextlib
@@ -197,7 +197,7 @@ def download(cache, package, file, expected):
 
 
 def new_carrier(wanted, place, folder):
-    """What the pins will say of a carrier that the user names, as far as that is known before it has been read."""
+    """The pins' entry for a carrier that the user names, as far as that is known before it has been read."""
     match = re.fullmatch(r"([\w.-]+)==(\d[\w.]*)", wanted)
     if match is None:
         raise Stop(f"'{wanted}' cannot be pinned; give NAME==VERSION")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 # A type with more members than this needs its own groups; for smaller types, docc's groups by kind are enough.
 MEMBERS = 60
-# What a name says: the cases of an enumeration that has a comment, operators, and a type to which another module adds something.
+# Symbols whose name says enough: cases of an enumeration that has a comment, operators, and a type to which another module adds.
 NAMED = {"swift.enum.case", "swift.extension", "swift.func.op"}
 
 

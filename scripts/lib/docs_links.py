@@ -161,7 +161,7 @@ def main():
         if "@" not in path.name:
             module.add(content["symbols"])
             continue
-        # What a module adds to a type is listed under the type's module. As SQLCipherKit, it would hide that site.
+        # A module's additions to a type are listed under the type's module. As SQLCipherKit, it would hide that site.
         extended = path.name.removesuffix(".symbols.json").partition("@")[2]
         extended = "SQLCipherKitCore" if extended == "SQLCipherKit" else extended
         # Without symbols for extensions, docc shows none of this: what SQLCipherKit adds to Swift's own types.

@@ -94,7 +94,7 @@ class Index:
                 found.update((stem[:-1] + "ing", stem + "d"))
             if stem.endswith("y"):
                 found.update((stem[:-1] + "ies", stem[:-1] + "ied"))
-        # What ends in two s, or in a vowel before the ending, is another word more often than a form.
+        # A word that ends in two s, or in a vowel before the ending, is another word more often than a form.
         return sorted(other for other in found if other != word and self.frequency[other] >= 3 and other.isalpha()
                       and not other.endswith("sss") and not word.endswith("ss") and not other.endswith("ss")
                       and (other in stems or any(other.startswith(stem[:-1]) for stem in stems)))
@@ -274,7 +274,7 @@ class Rules:
                 continue
             at = choice.choice(places)
             wrong = mistyped(run[at], choice)
-            # What is within one edit of it is the word itself, so that nothing else can have been meant.
+            # The only word within one edit of it is the word itself, so that nothing else can have been meant.
             if wrong != run[at] and not index.frequency[wrong] and not any(
                     near(wrong, word) and word != run[at] for word in self.vocabulary):
                 yield run[:at] + [wrong] + run[at + 1:], targets

@@ -14,7 +14,7 @@ import tantivy
 from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 FIELDS = ("title", "body")
-# What searches are timed by; BenchFTS5/main.c says why there are two.
+# The clock that times searches; BenchFTS5/main.c says why there are two.
 clock = time.thread_time_ns if "BENCH_THREAD_TIME" in os.environ else time.perf_counter_ns
 
 

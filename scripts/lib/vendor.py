@@ -282,7 +282,7 @@ def sums_text(files, pins):
 
 
 def inspect(pins):
-    """What is wrong with the folder and can be repaired by a run, or None. A changed byte is not repaired: it stops the run."""
+    """The fault of the folder that a run can repair, or None. A changed byte is not repaired: it stops the run."""
     remedy = "remove Vendor/sqlcipher and run ./scripts/vendor again"
     try:
         head, *rows = (FOLDER / SUMS).read_text(encoding="utf-8").splitlines()

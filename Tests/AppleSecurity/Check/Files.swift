@@ -32,7 +32,7 @@ func checkFileProtection() throws {
     }
 }
 
-/// What UIKit has of it.
+/// UIKit's part of it.
 private enum UIApplication {
     static let didEnterBackgroundNotification = Notification.Name("background")
     static let willEnterForegroundNotification = Notification.Name("foreground")

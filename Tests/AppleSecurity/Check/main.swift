@@ -73,7 +73,7 @@ try item.replace(with: raw)
 expect(StandIn.items[0]["accessible"] as? String == "after first unlock, this device")
 expect(try same(item.key(), .raw(raw)) && item.delete())
 
-// What is no key, or contradicts itself, is refused before the Keychain is asked.
+// Bytes that are no key, and contradictory settings, are refused before the Keychain is asked.
 expectError(.invalidKey) { try item.store([1, 2, 3]) }
 expectError(.emptyKey) { try item.store([]) }
 expectError(.emptyKey) { try item.replace(with: []) }

@@ -1,4 +1,4 @@
-/* What differs between the engines that are compared, and calls that end the program when they fail: a benchmark that
+/* The differences between the compared engines, and calls that end the program when they fail: a benchmark that
  * goes on after an error measures nothing. */
 #ifndef BENCHMARK_DATABASE_H
 #define BENCHMARK_DATABASE_H

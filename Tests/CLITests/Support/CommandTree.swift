@@ -9,7 +9,7 @@ struct CommandTree {
         let name: String
         let options: [String]
         let takesKey: Bool
-        /// What the help says below `JSON`.
+        /// The help's text below `JSON`.
         let json: String
 
         /// The keys that the help lists; nil where they depend on what is asked.

@@ -74,7 +74,7 @@ struct BothEnginesTests {
         #expect(result.status == 0 && result.output.contains("bad 0"), "\(result)")
     }
 
-    /// What differs between the two engines is what `options.h` says.
+    /// The two engines differ exactly as `options.h` says.
     @Test func plainEngineOptionsDifferOnlyAsListed() throws {
         let plain = Set(try run("options").map(String.init))
         let own = Set(try RawConnection(folder.path("a.db"), key: "k").query("PRAGMA compile_options"))

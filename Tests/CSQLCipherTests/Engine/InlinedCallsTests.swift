@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the library's inlinable functions call of the engine has names that no other SQLite has (`include/inlined.h`).
+/// The functions of the engine that inlinable functions call have names that no other SQLite has (`include/inlined.h`).
 @Suite struct InlinedCallsTests {
-    /// What follows an attribute, up to the end of the body.
+    /// The text after an attribute, up to the end of the body.
     private func body(_ text: Substring) -> Substring {
         guard var position = text.firstIndex(of: "{") else { return text }
         var depth = 0

@@ -5,7 +5,7 @@ import Testing
 
 /// `sqlcipherkit_end_read` leaves what `COMMIT` leaves, whatever was done in the transaction, or does nothing and says so.
 @Suite struct ReadTransactionTests {
-    /// What can be done in a transaction of a pool's reader.
+    /// The actions that are possible in a transaction of a pool's reader.
     private static let actions = [
         "SELECT count(*) FROM t", "SELECT x FROM other.u", "SELECT x FROM temp.kept", "SELECT nothing FROM nowhere",
         "INSERT INTO temp.kept VALUES (7)", "CREATE TEMP TABLE IF NOT EXISTS more(x)", "DELETE FROM temp.kept WHERE x = 7",
@@ -31,7 +31,7 @@ import Testing
         return db
     }
 
-    /// What later statements, and other connections, can see of the transaction.
+    /// The state of the transaction as later statements, and other connections, see it.
     private func state(_ db: RawConnection, _ other: RawConnection) throws -> [String] {
         var state = ["autocommit \(sqlite3_get_autocommit(db.handle))"]
         for name in ["main", "other", "temp"] { state.append("\(name) \(sqlite3_txn_state(db.handle, name))") }

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Testing
 
-/// What key slots are sealed with, by the vectors of the standards.
+/// The algorithms that seal key slots, by the vectors of the standards.
 @Suite struct KeyWrappingTests {
     private func bytes(_ hex: String) -> [UInt8] {
         let digits = hex.filter { $0 != " " && $0 != "\n" }.map { UInt8($0.hexDigitValue ?? 0) }

@@ -85,7 +85,7 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
     }
 }
 
-/// What a program is told about the provider.
+/// The facts that a program can read about the provider.
 @Suite struct ProviderInfoTests {
     @Test(.enabled(if: isOwnProvider)) func providerReportsLibraryNameAndVersion() throws {
         var database: OpaquePointer?

@@ -1,5 +1,5 @@
-/* What this package calls of Apple's CommonCrypto, over OpenSSL: so that scripts/workshop/check-provider can run the code for
- * Apple's platforms on Linux. Part of that check alone. Signatures, sizes and results are those of CommonCrypto's headers. */
+/* The calls of Apple's CommonCrypto that this package makes, over OpenSSL: so that scripts/workshop/check-provider can run the code
+ * for Apple's platforms on Linux. Part of that check alone. Signatures, sizes and results are those of CommonCrypto's headers. */
 #pragma once
 #define OPENSSL_SUPPRESS_DEPRECATED 1
 #include <openssl/sha.h>

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// What a database says of itself, and JSON.
+/// The facts about a database, and JSON.
 extension Cases {
     static var schemas: [ContractCase] {
         family("schema-names",

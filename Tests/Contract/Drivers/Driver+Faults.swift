@@ -64,7 +64,7 @@ extension Driver {
         if case .success = result { do { try trial.finish() } catch { Isolated.fail("\(error)") } }
         if case .failure(let error) = result {
             Isolated.countThrown()
-            // What was read through a failing system may be missing from an answer, but never another.
+            // An answer read through a failing system may lack something, but never has anything else.
             if let broken = error as? BrokenPromise { Isolated.fail(broken.description) }
             if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }
             for change in trial.changedArguments { Isolated.fail("it threw, and an argument changed: \(change)") }

@@ -18,7 +18,7 @@ extension Driver {
         let place = folder + "/kept-" + kind.rawValue
         try? FileManager.default.removeItem(atPath: place)
         Isolated.at("\(item.label) on \(kind), whole")
-        // What there is before the call, and after it has returned and the process was killed.
+        // The content before the call, and after it has returned and the process was killed.
         let start = Isolated.child { _ = try trial(item, kind) }
         let before = contents(item, kind)
         let end = Isolated.child {

@@ -14,13 +14,13 @@ extension Driver {
         for kind in LongTests.sample(4, of: Subject.Kind.allCases, for: item.label) {
             for sharing in item.handle == .shared ? Subject.Sharing.allCases : [.queue] {
                 Isolated.at("\(item.label) on \(kind)\(item.handle == .shared ? ", \(sharing)" : "")")
-                // What there is of a shared database or a file is one database in a file.
+                // A shared database, or a file, is one database in a file.
                 if item.handle != .connection, kind == .attached { continue }
                 if item.handle == .file, [.memory, .readOnly].contains(kind) { continue }
                 if sharing == .pool, [.memory, .readOnly].contains(kind) { continue }
                 let trial: Trial
                 do { trial = try self.trial(item, kind, sharing) } catch {
-                    // What the call needs cannot be made there, because that would write as well.
+                    // The needs of the call cannot be made there, because that would write as well.
                     if kind == .readOnly || item.refusing.contains(kind) { continue }
                     throw error
                 }

@@ -19,7 +19,7 @@ extension Driver {
         }
     }
 
-    /// What a thread uses, until it has signalled its end.
+    /// The objects that a thread uses, until it has signalled its end.
     private final class Runner: @unchecked Sendable {
         // Sendable: the thread that made it reads the results only after the end.
         let item: ContractCase, trial: Trial

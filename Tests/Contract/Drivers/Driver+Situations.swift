@@ -41,7 +41,7 @@ extension Driver {
     }
 }
 
-/// What a caller, another thread or another process does while the call is made.
+/// The acts of a caller, another thread or another process while the call is made.
 struct Situation {
     let name: String
     /// True if the connection can be asked for its state right before and after the call.
@@ -161,7 +161,7 @@ struct Situation {
                 defer { try? trial.shared.resume() }
                 let box = Box(call), done = DispatchSemaphore(value: 0)
                 Thread { box.value(); done.signal() }.start()
-                // What waits for the end of the suspension goes on then.
+                // Calls that wait for the end of the suspension go on then.
                 if done.wait(timeout: .now() + .milliseconds(30)) == .timedOut {
                     try trial.shared.resume()
                     done.wait()

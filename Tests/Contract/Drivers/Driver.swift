@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import TestSupport
 
-/// What all drivers share: folders, and one call with a look at what it has left.
+/// The parts that all drivers share: folders, and one call with a look at what it has left.
 struct Driver {
     let folder: String
     let cases: [ContractCase]
@@ -23,7 +23,7 @@ struct Driver {
         setenv("TMPDIR", work + "/temporary", 1)
         let trial = Trial(subject)
         try item.prepare(trial)
-        // What the first use of a connection opens is open from then on.
+        // Files that the first use of a connection opens are open from then on.
         switch item.handle {
         case .connection: _ = try trial.schema.connection.fetchOne(Int.self, "SELECT count(*) FROM probe")
         case .shared: _ = try trial.shared.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM probe") }

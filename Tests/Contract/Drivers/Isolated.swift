@@ -5,7 +5,7 @@ import TestSupport
 
 /// Runs pieces of work in processes of their own, so that what traps or hangs is one line of the report.
 enum Isolated {
-    /// What the parent reads after the end of a child: how much was tried, and what it was at.
+    /// The page that the parent reads after the end of a child: the number of tries, and the present one.
     nonisolated(unsafe) private static let page: UnsafeMutableRawPointer = {
         let page = mmap(nil, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
         guard let page, page != MAP_FAILED else { exit(3) }

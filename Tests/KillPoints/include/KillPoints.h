@@ -7,8 +7,8 @@
 /* 1 if kill points work on this system. */
 int killpoints_supported(void);
 
-/* What counts: what makes, renames or removes a file, and writes; or these and syncs, and then the call fails once with EIO instead
- * of killing; or reads, which fail in the same way; or writes, of which all from that one on fail with ENOSPC. */
+/* The calls that count: those that make, rename or remove a file, and writes; or these and syncs, and then the call fails once with
+ * EIO instead of killing; or reads, which fail in the same way; or writes, of which all from that one on fail with ENOSPC. */
 enum { KILLPOINTS_ALL, KILLPOINTS_FAIL, KILLPOINTS_READ, KILLPOINTS_FULL };
 
 /* Added to what `body` returned if a call of it has failed. */
@@ -21,7 +21,7 @@ int killpoints_run(long number, int how, int (*body)(void *), void *context);
 /* Which calls fail in this process from now on, as on a file system without them: 1 renameat2's flags, 2 link. */
 void killpoints_refuse(int calls);
 
-/* What a log of changes consists of: an entry, its names and its bytes. */
+/* The parts of a log of changes: an entry, its names and its bytes. */
 enum {
     KILLPOINTS_CREATE, KILLPOINTS_REMOVE, KILLPOINTS_MOVE, KILLPOINTS_LINK, KILLPOINTS_WRITE, KILLPOINTS_TRUNCATE, KILLPOINTS_SYNC,
     KILLPOINTS_SYNC_FOLDER, KILLPOINTS_MARK,

@@ -15,7 +15,7 @@ struct CrashCut {
 
 /// Which orders of changes a file system may make of those that no sync has ordered.
 enum CrashModel: String, CaseIterable {
-    /// What POSIX promises, which is next to nothing: a sync of a file makes its content durable and not its name; a sync of the
+    /// The promises of POSIX, which are next to nothing: a sync of a file makes its content durable and not its name; a sync of the
     /// folder makes its names durable; without them, each write, truncation, creation, removal and rename may be on the disk or
     /// not, independently of all others. A rename is atomic, and so are 512 bytes.
     case weak

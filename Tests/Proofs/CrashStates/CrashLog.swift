@@ -12,7 +12,7 @@ struct CrashLog {
         case name(String, insteadOf: String?)
         case write(offset: Int, [UInt8])
         case truncate(Int)
-        /// What was written to the file is on the disk.
+        /// Earlier writes to the file are on the disk.
         case sync
         /// The names are on the disk.
         case syncFolder

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A scenario that is recorded once, and then checked after each of its power cuts.
 struct CrashRun {
-    /// What was covered and found.
+    /// The coverage and the findings.
     struct Outcome {
         var changes = 0, states = 0, problems: [String: (count: Int, example: String)] = [:]
     }

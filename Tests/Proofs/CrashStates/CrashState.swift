@@ -1,7 +1,7 @@
 import Foundation
 import SweepScenarios
 
-/// What is on the disk after a power cut.
+/// The content of the disk after a power cut.
 struct CrashState {
     private(set) var names: [String: Int]
     private(set) var contents: [Int: [UInt8]]

@@ -24,7 +24,7 @@ enum Contents {
         for object in objects {
             guard case .text(let type) = object[0], case .text(let name) = object[1], type == "table" || type == "view" else { continue }
             let sql = if case .text(let sql) = object[3] { sql } else { "" }
-            // What ANALYZE counts depends on the order of the tables.
+            // The counts of ANALYZE depend on the order of the tables.
             if sql.hasPrefix("CREATE VIRTUAL") || isShadow(name) || name.hasPrefix("sqlite_stat") { continue }
             if name == "jdoc" {
                 // The same document may have several forms in JSONB.

@@ -8,7 +8,7 @@ struct MigratorStep: Step {
     var isDry: Bool
 
     func run(in world: World) throws {
-        // What the package has finished, for cases in which the model does not judge foreign keys.
+        // The number of migrations that the package has finished, for cases in which the model does not judge foreign keys.
         var finished = 0
         try world.both { db in
             var migrator = Migrator()

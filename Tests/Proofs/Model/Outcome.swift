@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKit
 
-/// What a step gave: in one of the two worlds, or as a rule demands it.
+/// The result of a step: in one of the two worlds, or as a rule demands it.
 enum Outcome: Equatable, CustomStringConvertible {
     case done
     case rows([[SQLValue]])
@@ -24,7 +24,7 @@ enum Outcome: Equatable, CustomStringConvertible {
         }
     }
 
-    /// What the package's last error says, for findings.
+    /// The message of the package's last error, for findings.
     static let lastMessage = Lock("")
 
     init(_ error: any Error) {

@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// What the generator believes about the databases while it writes a program. It need not be right: where it is wrong, both worlds
+/// The generator's beliefs about the databases while it writes a program. It need not be right: where it is wrong, both worlds
 /// must fail in the same way.
 struct Sketch {
     struct Table {

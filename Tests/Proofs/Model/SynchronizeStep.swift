@@ -3,7 +3,7 @@ import SQLCipherKitSync
 
 /// Three copies of the main database that change on their own and exchange messages: in the end, all have the same rows.
 struct SynchronizeStep: Step {
-    /// What each peer writes in each round.
+    /// The writes of each peer in each round.
     var rounds: [[[SQLStep]]]
     var rule: ChangeLog.MergePolicy
 

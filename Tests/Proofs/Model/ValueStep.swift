@@ -43,7 +43,7 @@ struct ValueStep: Step {
         }
     }
 
-    /// What the documentation says, in other words than the package's.
+    /// The rule of the documentation, in other words than the package's.
     private var rule: Outcome {
         let mismatch = Outcome.refused(.typeMismatch)
         if case .real(let number) = value, number.isNaN { return .refused(.invalidArgument) }

@@ -37,7 +37,7 @@ final class Watchdog: Sendable {
         }
     }
 
-    /// What the process has used since its start. A thread that waits uses none.
+    /// The processor time of the process since its start. A thread that waits uses none.
     private static func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -2,7 +2,7 @@ import CSQLCipher
 import Foundation
 import SQLCipherKit
 
-/// What a program runs against: the package's connection to encrypted files, and the reference's to plaintext ones.
+/// The databases that a program runs against: the package's connection to encrypted files, and the reference's to plaintext ones.
 final class World {
     let folder: URL
     private(set) var db: Connection

@@ -153,7 +153,7 @@ struct ProofRun {
         await follower.stop()
     }
 
-    /// What a killed restore has left is encrypted.
+    /// The remains of a killed restore are encrypted.
     private func checkRemains(_ folder: String) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix("again.db") {
             let bytes = FileManager.default.contents(atPath: folder + "/" + name) ?? Data()

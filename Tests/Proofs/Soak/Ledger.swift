@@ -1,6 +1,7 @@
 import Synchronization
 
-/// What the writers of rows know: whose call has returned, and whose outcome is uncertain. A writer keeps its latest rows only.
+/// The writers' knowledge of rows: those whose call has returned, and those whose outcome is uncertain. A writer keeps its latest
+/// rows only.
 final class Ledger: Sendable {
     static let window = 100
 
@@ -19,7 +20,7 @@ final class Ledger: Sendable {
             entry.number += 1
             let number = entry.number
             entry.uncertain.insert(number)
-            // What is older than twice the window has been deleted by rows that are there.
+            // Rows older than twice the window have been deleted by rows that are there.
             entry.uncertain = entry.uncertain.filter { $0 > number - 2 * Self.window }
             entry.returned = entry.returned.filter { $0 > number - 2 * Self.window }
             entries[writer] = entry

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What is measured.
+/// The measures.
 enum Measure: String, CaseIterable, Sendable {
     case memory, descriptors, threads, database, log, slots
 
@@ -93,7 +93,7 @@ final class SampleRecorder: Sendable {
     func start(every seconds: Double) {
         let begun = ContinuousClock.now
         Thread { [self] in
-            // What follows the end of the time would look as if nothing grew.
+            // Samples after the end of the time would look as if nothing grew.
             while !site.isOver, !state.withLock({ $0.isStopped }) {
                 let time = Double((ContinuousClock.now - begun) / .milliseconds(1)) / 1000, values = measure()
                 state.withLock { $0.samples.rows.append((time, values)) }

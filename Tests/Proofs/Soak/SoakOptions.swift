@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line says.
+/// The options of the command line.
 struct SoakOptions {
     struct Problem: Error { let text: String }
 

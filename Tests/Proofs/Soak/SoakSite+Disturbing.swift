@@ -81,7 +81,7 @@ final class Writer: @unchecked Sendable {
             .compactMap { Int($0.dropLast()) }
     }
 
-    /// What the process does.
+    /// The work of the process.
     static func run(_ arguments: [String]) throws {
         guard arguments.count == 4, let key = Int(arguments[2]) else { throw SoakOptions.Problem(text: "writer PATH KEY NAME") }
         let parent = getppid(), pool = try SoakSite.open(arguments[1], key)

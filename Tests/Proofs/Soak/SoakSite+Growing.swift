@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Synchronization
 
-/// What grows on purpose, with `--grow`: a run that does not find it would find nothing.
+/// Growth on purpose, with `--grow`: a run that does not find it would find nothing.
 extension SoakSite {
     private static let kept = Mutex<[[UInt8]]>([])
 

@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    /// What calls and sleeping databases cost, each in a process of its own.
+    /// The cost of calls and of sleeping databases, each in a process of its own.
     @Suite struct ConcurrencyCostTests {
         let folder: TemporaryFolder
         let driver: String

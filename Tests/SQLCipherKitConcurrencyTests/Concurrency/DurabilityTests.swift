@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// What `DatabaseConfiguration.durability` makes of `PRAGMA synchronous`: on each connection, in each journal mode, and for each
+/// The `PRAGMA synchronous` that `DatabaseConfiguration.durability` sets: on each connection, in each journal mode, and for each
 /// database that is attached.
 @Suite struct DurabilityTests {
     let folder: TemporaryFolder
@@ -49,7 +49,7 @@ import TestSupport
         }
     }
 
-    /// What can change a file's journal mode.
+    /// The ways to change a file's journal mode.
     private static let changes: [String: @Sendable (Connection, DatabaseConfiguration.JournalMode) throws -> Void] = [
         "a call": { db, mode in try db.main.setJournalMode(mode) },
         "a pragma": { db, mode in try db.main.setPragma("journal_mode", to: mode.rawValue) },
@@ -87,7 +87,7 @@ import TestSupport
         try Connection(db.location).execute("PRAGMA journal_mode = WAL")
         try db.execute("INSERT INTO t VALUES (1)")
         #expect(try found(db) == expected(durability, .wal))
-        // What a caller sets stays, in any mode.
+        // A caller's setting stays, in any mode.
         try db.execute("PRAGMA synchronous = OFF")
         try change(db, .delete)
         try db.execute("INSERT INTO t VALUES (1)")
@@ -121,7 +121,7 @@ import TestSupport
         try queue.attach(.file(folder.path("attached.db")), as: "attached", key: nil)
         let delete = expected(durability, .delete)
         #expect(try queue.write { db in [try found(db), try found(db, "attached")] } == [delete, delete])
-        // What a closure sets ends with it.
+        // A closure's setting ends with the closure.
         try queue.writeWithoutTransaction { db in try db.execute("PRAGMA synchronous = EXTRA") }
         #expect(try queue.read { db in try found(db) } == delete)
     }

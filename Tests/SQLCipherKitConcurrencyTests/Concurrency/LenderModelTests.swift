@@ -10,7 +10,7 @@ import TestSupport
 
     private let closed = DatabaseError(message: "closed")
 
-    /// What has become of a call.
+    /// The fate of a call.
     private enum Fate: Equatable {
         case waits
         /// The caller has as many slots: one, or all.

@@ -5,7 +5,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What a closure sets for its connection ends with the closure.
+/// A closure's settings for its connection end with the closure.
 @Suite struct ConcurrencyLoanSettingsTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }

@@ -108,13 +108,13 @@ import TestSupport
         }
     }
 
-    /// What a call waits for: a lock that another connection has in a journal mode.
+    /// The cause of a wait: a lock that another connection has in a journal mode.
     enum Wait: String, CaseIterable, CustomStringConvertible {
         case write, writeWithoutLog, read, commit, checkpoint, attach, pragmaTimeout, busyHandler
         var description: String { rawValue }
         var mode: DatabaseConfiguration.JournalMode { [.write, .checkpoint, .pragmaTimeout, .busyHandler].contains(self) ? .wal : .delete }
 
-        /// What the other connection does before.
+        /// The statements of the other connection before.
         var holding: [SQL] {
             switch self {
             case .write, .pragmaTimeout, .busyHandler, .writeWithoutLog: ["BEGIN IMMEDIATE"]
@@ -146,7 +146,7 @@ import TestSupport
         }
     }
 
-    /// What ends it.
+    /// The end of the wait.
     enum End: String, CaseIterable, CustomStringConvertible {
         case interruptHandle, interrupt, cancellation, timeout, suspension, progressHandler
         var description: String { rawValue }

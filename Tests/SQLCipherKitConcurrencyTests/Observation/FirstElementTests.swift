@@ -4,7 +4,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What an observation shows before its hook is there, and after it is gone.
+/// The elements of an observation before its hook is there, and after it is gone.
 @Suite(.timeLimit(.minutes(60))) struct FirstElementTests {
     let folder: TemporaryFolder
 

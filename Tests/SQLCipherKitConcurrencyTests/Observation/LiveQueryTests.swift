@@ -24,7 +24,7 @@ import TestSupport
         func note(_ text: String = "") { all.withLock { $0.append(text) } }
     }
 
-    /// What a view has drawn: it reads properties, and again after one of them was set.
+    /// The drawings of a view, which reads properties, and again after one of them was set.
     @MainActor final class Screen<Value> {
         private let read: () -> Value
         private(set) var drawn: [Value] = []
@@ -75,7 +75,7 @@ import TestSupport
         #expect(!query.isLoading)
         try await insert("a", in: database)
         try await wait { query.value == ["a"] }
-        // What leads to another read but to the same value, and to no read at all.
+        // A commit that leads to another read of the same value, and a commit that leads to no read.
         var count = reads.count
         try await database.write { db in try db.execute("UPDATE note SET title = upper(title)") }
         try await wait { query.value == ["A"] }

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What has gone wrong in other libraries' observations: many at a time, logs of no length, schemas, names, and cancellation.
+/// Faults of other libraries' observations: many at a time, logs of no length, schemas, names, and cancellation.
 @Suite(.timeLimit(.minutes(60))) struct ManyObservationTests {
     let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What SQLite's hooks do not report: changes outside of the database, databases that are attached and detached.
+/// Changes that SQLite's hooks do not report: changes outside of the database, databases that are attached and detached.
 @Suite(.timeLimit(.minutes(60))) struct NotifyChangesTests {
     let folder: TemporaryFolder
     let notes = DatabaseRegion(DatabaseTable("note"))
@@ -143,7 +143,7 @@ import TestSupport
         #expect(calls == 2)
         try detach.execute()
         #expect(calls == 3)
-        // What fails reports nothing, and what stays attached in spite of a rollback is reported.
+        // A failed statement reports nothing, and a database that stays attached in spite of a rollback is reported.
         #expect(throws: DatabaseError.self) { try db.execute("DETACH more") }
         #expect(calls == 3)
         try db.begin()

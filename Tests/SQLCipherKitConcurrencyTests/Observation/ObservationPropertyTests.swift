@@ -10,11 +10,11 @@ import TestSupport
     static let tables = ["a", "b", "c"], columns = ["x", "y", "z"]
     static let keys = tables.flatMap { table in columns.map { "\(table).\($0)" } }
 
-    /// What every commit has left behind, in order.
+    /// The content after each commit, in order.
     final class History: Sendable {
         struct Commit: Sendable {
             var content: [String: String]
-            /// What it has touched, though perhaps to no effect in the end.
+            /// The keys that it has touched, though perhaps to no effect in the end.
             var touched: Set<String>
         }
 
@@ -141,7 +141,7 @@ import TestSupport
             let isLast = Int.random(in: 0..<3, using: &random) == 0
             if isLast {
                 try await suspendUntil("all is written", atMost: .seconds(600)) { isOver() }
-                // What was committed last has to arrive.
+                // The last commit has to arrive.
                 let end = history.commits.withLock { $0.last?.content ?? [:] }.filter { keys.contains($0.key) }
                 try await suspendUntil("the last commit has arrived") { latest.elements.withLock { $0.allSatisfy { $0 == end } } }
             } else {

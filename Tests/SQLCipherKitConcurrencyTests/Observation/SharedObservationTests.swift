@@ -81,7 +81,7 @@ import TestSupport
         #expect(reads.value == 2)
     }
 
-    /// What a loop has written itself is in the first element that it gets.
+    /// A loop's own earlier write is in the first element that the loop gets.
     @Test(arguments: Store.allCases) func loopJoiningAfterWriteSeesThatWrite(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database)

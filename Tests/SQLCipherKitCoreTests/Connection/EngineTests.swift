@@ -16,7 +16,7 @@ import Testing
         #expect(SQLCipherEngine.compileOptions.contains("HAS_CODEC"))
     }
 
-    /// What is said to be there answers; a misspelt option would say no.
+    /// Features that are said to be there answer; a misspelt option would say no.
     @Test func supportedFeaturesAcceptTheirSQL() throws {
         let db = try Connection(.memory)
         let proofs: [SQLCipherEngine.Feature: SQL] = [

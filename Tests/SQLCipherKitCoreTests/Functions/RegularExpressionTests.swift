@@ -77,7 +77,7 @@ import TestSupport
         }
     }
 
-    /// What the engine does not have, and what is too large, is an error that shows nothing of the pattern.
+    /// A construct that the engine lacks, or that is too large, is an error that shows nothing of the pattern.
     @Test func regexpRefusesWhatItCannotBound() throws {
         try db.register(.regularExpressions())
         func nested(_ open: String, _ close: String, _ count: Int) -> String {

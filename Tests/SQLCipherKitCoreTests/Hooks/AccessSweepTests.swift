@@ -48,7 +48,7 @@ import TestSupport
             }
         }
 
-        /// What is in it, blobs and hexadecimal digits as text as well.
+        /// The content, blobs and hexadecimal digits as text as well.
         var text: String {
             var text = error
             for case let value in (rows ?? []).joined() {

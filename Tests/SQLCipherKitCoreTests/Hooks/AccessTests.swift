@@ -2,7 +2,8 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What a restricted access hides stays hidden, whatever way SQL takes to it; see `AccessSweepTests` for ways by the thousand.
+/// Columns that a restricted access hides stay hidden, whatever way SQL takes to them; see `AccessSweepTests` for ways by the
+/// thousand.
 @Suite struct AccessTests {
     let db: Connection
     let access: SQLPermissions
@@ -44,7 +45,7 @@ import TestSupport
         hiding.hidesColumns = true
         let ids = try db.withPermissions(hiding) { try $0.fetchAll(OwnedRow.self, "SELECT id, secret FROM note FULL JOIN (SELECT 'z' AS secret) USING (secret)") }
         #expect(ids.map(\.values) == [[.integer(1), .null], [.integer(2), .null], [.integer(3), .null], [.null, .text("z")]])
-        // What may be seen may be joined.
+        // Visible columns may be joined.
         let joined = try db.withPermissions(access) { try $0.fetchAll(Int.self, "SELECT id FROM note FULL JOIN (SELECT 9 AS id) USING (id)") }
         #expect(joined == [1, 2, 3, 9])
     }
@@ -79,7 +80,7 @@ import TestSupport
         some.tables?["words"] = nil
         let error = #expect(throws: DatabaseError.self) { try db.settings.setPermissions(some) }
         #expect(error?.reason == .invalidArgument)
-        // What was there before is there again.
+        // The permissions from before are back.
         try db.execute("CREATE TABLE still_unrestricted(a)")
         some.tables?["WORDS"] = nil
         some.tables?["later"] = .columns(["a"])

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What a callback does to the connection that called it: an error, and never a crash.
+/// A callback's calls of the connection that called it: an error, and never a crash.
 @Suite struct CallbackTests {
     let folder: TemporaryFolder
     let db: Connection
@@ -157,7 +157,7 @@ import TestSupport
         #expect(count == 3)
     }
 
-    /// What SQLite holds for the user is let go of at the end.
+    /// Closures that SQLite holds for the user are released at the end.
     @Test func callbacksAreReleasedWithTheConnection() throws {
         final class Marker {}
         weak var function: Marker?, aggregate: Marker?, collation: Marker?, hook: Marker?, replaced: Marker?

@@ -50,8 +50,8 @@ import TestSupport
             let data = Data(bytes)
             let value = try? JSONValue(jsonb: data)
             decodeAsEverything(data)
-            // What SQLite finds strictly valid is read, but for text that is not UTF-8 and numbers that no type holds; it is read
-            // as what SQLite makes of it.
+            // Documents that SQLite finds strictly valid are read, but for text that is not UTF-8 and numbers that no type holds;
+            // they are read as SQLite reads them.
             guard try isValid.fetchOne(Bool.self, binding: bytes) == true else {
                 counts.refused += 1
                 continue

@@ -55,7 +55,7 @@ import Testing
         #expect(decode("1e400", Double.self) == nil)
         #expect(decode("0.1", Float.self) == 0.1)
         #expect(decode("1e39", Float.self) == nil)
-        // What SQLite keeps of JSON5.
+        // JSON5 as SQLite keeps it.
         let five = try #require(try db.fetchOne(Data.self, "SELECT jsonb('[0x1F, -0x10, .5, 5., +7, Infinity, ''a\\x41\\'''']')".asSQL))
         var container = try JSONBDecoder().decode([JSONValue].self, from: five)
         #expect(container.removeLast() == "aA'" && container.removeLast() == .real(.infinity))

@@ -12,7 +12,7 @@ import Testing
         func encode(to encoder: any Encoder) throws { try body(encoder) }
     }
 
-    /// What both coders make of a value.
+    /// Checks the result of both coders for a value.
     private func check(_ expected: JSONValue, _ location: SourceLocation = #_sourceLocation,
         _ body: @escaping (any Encoder) throws -> Void) throws {
         let own = try JSONBEncoder().encode(Script(body: body))

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What a program does to the engine's process-wide defaults by the C API changes nothing that the Swift layer writes.
+/// Changes of the engine's process-wide defaults by the C API do not affect files that the Swift layer writes.
 @Suite struct CipherDefaultsTests {
     @Test func processWideCipherDefaultsDoNotAffectConnections() throws {
         let folder = try TemporaryFolder()

@@ -55,7 +55,7 @@ import TestSupport
         ]
     }
 
-    /// What a key pragma would change.
+    /// The state that a key pragma would change.
     private func state() throws -> [String] {
         var state = try db.fetchAll(String.self, "PRAGMA cipher_settings")
         state += try db.fetchAll(String.self, "PRAGMA cipher_default_settings")
@@ -223,7 +223,7 @@ import TestSupport
         #expect(try again.fetchOne(String.self, "PRAGMA cipher_default_kdf_iter") == "256000")
     }
 
-    /// What SQL attaches in memory, and VACUUM's copy, have the key and the settings of the main database.
+    /// Databases that SQL attaches in memory, and VACUUM's copy, have the key and the settings of the main database.
     @Test func attachedDatabaseWithoutFileUsesTheMainCipher() throws {
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 2048

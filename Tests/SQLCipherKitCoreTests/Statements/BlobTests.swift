@@ -21,7 +21,7 @@ import TestSupport
         }
     }
 
-    /// What an observation of a closure that reads a blob waits for.
+    /// The region that a closure reads when it reads a blob.
     @Test func openedBlobIsARecordedRead() throws {
         let db = try make()
         let (_, region) = try db.recordingReads { try $0.main.openBlob(table: "t", column: "data", rowID: 1).close() }

@@ -21,7 +21,7 @@ import TestSupport
         "\(pragma) \(try db.fetchAll(OwnedRow.self, SQL(raw: "PRAGMA \(pragma)")).map(\.values.shown))"
     }
 
-    /// What pragmas answer, and what some do that none tells.
+    /// The answers of pragmas, and the effects of some that no pragma reports.
     private func state(_ pragmas: [String]) throws -> [String] {
         var state = try pragmas.map(value)
         state.append("\(try db.fetchOne(Bool.self, "SELECT 'a' LIKE 'A'") ?? false)")

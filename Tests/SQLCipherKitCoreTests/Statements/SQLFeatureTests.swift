@@ -2,7 +2,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// What newer SQLite offers, each once.
+/// The features of newer SQLite, each once.
 @Suite struct SQLFeatureTests {
     let db: Connection
 

@@ -165,7 +165,7 @@ import TestSupport
         #expect(try insert.step() && insert[0] == 6)
         try insert.execute(binding: "f")
         #expect(try db.fetchAll(String.self, "SELECT name FROM t WHERE id > 3 ORDER BY id") == ["d", "e", "e", "f"])
-        // What reads the row's columns still needs it.
+        // The reader of the row's columns still needs the row.
         #expect(try select.step())
         #expect(throws: DatabaseError.self) { try select.bind([]) }
     }

@@ -56,7 +56,7 @@ import TestSupport
                 if calls.withLock({ $0 += 1; return $0 }) == 2 { try? db.execute("INSERT OR ROLLBACK INTO u VALUES (1)") }
                 return x
             })
-            // What a kind cannot do fails at once, and what asks the function once succeeds.
+            // Statements that a kind cannot run fail at once, and statements that ask the function once succeed.
             let before = try? db.fetchAll(SQLValue.self, "SELECT a FROM kind")
             do { try db.execute(SQL(raw: statement)) } catch {}
             if calls.withLock({ $0 }) >= 2 { #expect((try? db.fetchAll(SQLValue.self, "SELECT a FROM kind")) == before, "\(statement)") }
@@ -105,7 +105,7 @@ import TestSupport
             }
             if db.isInTransaction { try db.rollback() }
             #expect(try contents(db) == before, "\(way)")
-            // What is committed next is there for everyone.
+            // The next commit is there for everyone.
             try db.execute("INSERT INTO t VALUES (77)")
             let other = try Connection(location, key: .passphrase("one").quick)
             #expect(try contents(other) == contents(db) && contents(other).contains("t77"), "\(way)")

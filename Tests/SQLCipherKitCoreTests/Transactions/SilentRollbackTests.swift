@@ -70,7 +70,7 @@ import TestSupport
             try db.transaction { db -> Void in
                 try db.execute("INSERT INTO t VALUES (3)")
                 let statement = try db.prepare(SQL(stringLiteral: sql))
-                // What is prepared is outdated by it.
+                // Prepared statements are outdated by the call.
                 try db.settings.setAuthorizer { _ in
                     if !isDone {
                         isDone = true

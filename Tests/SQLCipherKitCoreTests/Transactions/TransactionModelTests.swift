@@ -7,7 +7,7 @@ import TestSupport
 
 /// Random nestings of transactions, savepoints and statements that abort, against a model that says what must be in the table.
 @Suite struct TransactionModelTests {
-    /// What a program does.
+    /// The steps of a program.
     indirect enum Step {
         case insert(Int)
         /// A statement that fails and undoes only itself.
@@ -17,7 +17,7 @@ import TestSupport
         /// SQL that would end the transaction, or begin another one.
         case control(String)
         case scope(Scope, [Step], End)
-        /// What goes on after an error.
+        /// A closure that goes on after an error.
         case swallowing(Step)
     }
 
@@ -39,7 +39,7 @@ import TestSupport
         }
     }
 
-    /// What must be there.
+    /// The content that must be there.
     struct Model {
         var rows: Set<Int> = [0]
         /// The rows that a rollback goes back to; nil outside of a transaction.
@@ -84,7 +84,7 @@ import TestSupport
                 if end == .error { throw Failure.own }
                 if isAborted { throw Failure.aborted }
             } catch {
-                // What SQLite has rolled back is more than the scope.
+                // SQLite has rolled back more than the scope.
                 if !isAborted { rows = before }
                 if isOutermost { base = nil }
                 throw error

@@ -18,7 +18,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fetchOne(UUID.self, "SELECT 'no uuid'") }
     }
 
-    /// What SQLite refuses to bind is an error, and not NULL.
+    /// A value that SQLite refuses to bind is an error, and not NULL.
     @Test func valueOverLengthLimitThrows() throws {
         try db.settings.setLimit(.length, to: 100)
         let text = String(repeating: "a", count: 101), bytes = [UInt8](repeating: 1, count: 101)

@@ -20,7 +20,7 @@ import TestSupport
         let outcome = try Command.run(BuildProducts.executable("CrashStates"), ["--list"])
         let tried = Self.scenarios.flatMap { $0.split(separator: ",").map(String.init) }
         #expect(outcome.output.split(separator: "\n").map(String.init).sorted() == tried.sorted())
-        // What the article says of each call was tried, and all that is tried is there.
+        // Each of the article's statements about a call was tried, and all that is tried is there.
         let article = try String(contentsOf: Repository.file("Sources/SQLCipherKit/Documentation.docc/WhatSurvives.md"), encoding: .utf8)
         let rows = article.split(separator: "\n").map { $0.split(separator: "|") }.filter { $0.count == 4 }
         let named = rows.flatMap { row in (row.last ?? "").matches(of: #/`([a-z-]+)`/#).map { String($0.1) } }

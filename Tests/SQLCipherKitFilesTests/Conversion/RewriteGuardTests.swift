@@ -194,8 +194,8 @@ import TestSupport
         }
     }
 
-    /// What else is called during a rewrite: functions of the connection and of the one that writes the copy, `prepare` for that
-    /// one, hooks, and key providers.
+    /// The other closures called during a rewrite: functions of the connection and of the one that writes the copy, `prepare` for
+    /// that one, hooks, and key providers.
     @Test func functionsAndHooksDuringRewriteCannotUseConnection() throws {
         try make(.wal, old).close()
         let intruder = Intruder(), inFunction = Intruder()

@@ -197,7 +197,7 @@ import TestSupport
         try db.settings.setProgressHandler(nil)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE 'VACUUMED%'") == 2000)
         #expect(try db.main.verify().isIntact && db.main.freePageCount == 0)
-        // What a sorter spills stays in memory, also while VACUUM's copy is attached.
+        // A sorter's spilled rows stay in memory, also while VACUUM's copy is attached.
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM (SELECT x FROM t ORDER BY x || 'z')") == 2000)
     }
     #endif

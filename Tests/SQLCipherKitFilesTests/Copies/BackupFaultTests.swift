@@ -84,7 +84,7 @@ import TestSupport
             #expect(count(action == "backup-write" ? path : copyPath, action == "backup-write" ? "one" : "two") == (action == "backup-write" ? 2000 : 1000))
         }
         #expect(cut > 0)
-        // What the killed ones have left goes with the next backup.
+        // The remains of the killed backups go with the next backup.
         #expect(try Command.run(program, ["backup-write", path, "one", copyPath, "two"]).status == 0)
         // A journal that was made, and in which nothing stood yet, is no matter to readers: the next write takes it.
         try Connection(.file(path), key: .passphrase("one").quick).execute("PRAGMA user_version = 1")

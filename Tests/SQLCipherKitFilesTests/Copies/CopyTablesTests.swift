@@ -48,7 +48,8 @@ import TestSupport
         #expect(try db.schema("o \"1\"").verify().isIntact)
     }
 
-    /// What refers to rows by their ids, such as a full-text index, still fits after a copy into a table that is there already.
+    /// A full-text index, and whatever else refers to rows by their ids, still fits after a copy into a table that is there
+    /// already.
     @Test func copyTablesKeepsFreeRowIDs() throws {
         let target = try target
         try db.execute(SQLScript("CREATE TABLE bare(x); INSERT INTO bare(rowid, x) VALUES (5, 'a'), (9, 'b')"))

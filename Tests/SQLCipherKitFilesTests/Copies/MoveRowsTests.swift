@@ -55,7 +55,7 @@ import TestSupport
         #expect(try rows(db.main) == before)
     }
 
-    /// What the target refuses stays where it was, with its row id.
+    /// Rows that the target refuses stay where they were, with their row ids.
     @Test func refusedMoveRowsChangesNothing() throws {
         try make("(a UNIQUE ON CONFLICT FAIL, b)", values: "(1, 'x'), (2, 'y'), (3, 'z')")
         try db.execute("DELETE FROM main.t WHERE a = 1")

@@ -182,7 +182,7 @@ import TestSupport
         return bytes
     }
 
-    /// What `openOrSalvage` makes of a file and its log belongs to their owner, and others may do with it what they could.
+    /// The files that `openOrSalvage` makes keep the owner and the permissions of the former file and its log.
     @Test(.enabled(if: geteuid() == 0)) func openSalvagingKeepsTheOwners() throws {
         let key = try DatabaseKey.passphrase("k").quick
         let bytes = try make(damaged: 6, key)

@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What a restore takes from a backup, and that it does nothing to it.
+/// A restore takes the content of a backup, and does not change the backup.
 @Suite struct RestoreTests {
     let folder: TemporaryFolder
     let key: DatabaseKey

@@ -6,7 +6,7 @@ import SQLCipherKitSearch
 import Testing
 import TestSupport
 
-/// What was deleted, in every kind of table and index, cannot be read after `erase`, by this package or another.
+/// Deleted content, in every kind of table and index, cannot be read after `erase`, by this package or another.
 @Suite struct ErasureTests {
     let folder: TemporaryFolder
     let key: DatabaseKey
@@ -132,7 +132,7 @@ import TestSupport
         #expect(!found(try allBytes(form, ["a.db"])).isEmpty)
     }
 
-    /// What only looks like an index of FTS4.
+    /// Tables that only look like an index of FTS4.
     @Test func eraseRecognizesOnlyRealFTS4Indexes() throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("""

@@ -106,7 +106,7 @@ enum MarkedDatabase {
         try db.execute("DELETE FROM made WHERE x LIKE 'zq%'")
     }
 
-    /// What is left, in every table.
+    /// The content that is left, in every table.
     static func content(_ db: Connection) throws -> [String] {
         var lines = try db.fetchAll(String.self, "PRAGMA integrity_check")
         lines += try db.fetchAll(String.self, "SELECT x || big FROM a")

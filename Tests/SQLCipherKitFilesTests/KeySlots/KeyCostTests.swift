@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import SQLCipherKitFiles
 import Testing
 
-/// What a passphrase costs, and what is said of settings that cost too little.
+/// The cost of a passphrase, and the warnings about settings that cost too little.
 @Suite struct KeyCostTests {
     @Test func defaultCipherSettingsHaveNoWeakness() {
         #expect(CipherConfiguration().weaknesses == [])

@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What a database remembers of its slots is out of the reach of SQL, and of everything that copies rows or databases.
+/// A database's record of its slots is out of the reach of SQL, and of everything that copies rows or databases.
 @Suite struct KeySlotMarkTests {
     static let table = "sqlcipherkit_key_slots"
     let folder: TemporaryFolder
@@ -87,7 +87,7 @@ import TestSupport
         #expect(opens())
     }
 
-    /// What belongs to the whole database goes on as before.
+    /// Operations on the whole database go on as before.
     @Test func rewritesAndBackupsKeepTheKeySlotMark() throws {
         let (slots, db) = try make()
         let before = try mark(db)

@@ -5,7 +5,7 @@ import SQLCipherKitFiles
 import Testing
 import TestSupport
 
-/// What a call leaves that should have made slots and threw: nothing, not even the lock file that later calls wait for.
+/// A call that should have made slots and threw leaves nothing, not even the lock file that later calls wait for.
 @Suite struct KeySlotsFailureTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }

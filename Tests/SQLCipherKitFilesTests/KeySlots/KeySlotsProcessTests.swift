@@ -104,7 +104,7 @@ import TestSupport
             #expect(try count() == 3000, "moment \(moment)")
             let slots = try KeySlots.unlock(.passphrase("one"), of: location)
             let isOld = (try? Connection(location, key: old)) != nil
-            // What was cut off has come to its end by the first opening.
+            // The first opening has completed the change that was cut off.
             outcomes[isOld ? "before" : "after", default: 0] += 1
             #expect(!slots.isRotationUnfinished)
             #expect(try slots.slots().count == (isOld ? 2 : 1))
@@ -129,7 +129,7 @@ import TestSupport
         #expect(try count("two") == 1)
     }
 
-    /// What a process that died has left is in no other's way.
+    /// The remains of a process that died are in no other's way.
     @Test func leftoverKeySlotFileIsOverwritten() throws {
         let slots = try make()
         try Data("left".utf8).write(to: URL(fileURLWithPath: path + ".keys.tmp"))

@@ -72,7 +72,7 @@ import TestSupport
         let error = #expect(throws: DatabaseError.self) { try unlock("three") }
         #expect(error?.reason == .noSlotOpens)
         try expectAccepted(.older, ["one", "two"])
-        // What was the latest is not any more.
+        // The former latest slots are not the latest any more.
         try latest.write(to: keys)
         #expect(rollback("three")?.kind == .older)
     }
@@ -175,7 +175,7 @@ import TestSupport
         let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(slots)) }
         #expect(error?.reason == .keySlotsRolledBack)
         #expect(try folder.names() == before)
-        // What needs a database says that there is none.
+        // Calls that need a database say that there is none.
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         if isRemoved {
@@ -215,7 +215,7 @@ import TestSupport
         #expect(opened.acceptedRollback == nil)
     }
 
-    /// What a process leaves that dies while it makes slots for a database with a passphrase opens, whatever the database
+    /// The files left by a process that dies while it makes slots for a database with a passphrase open, whatever the database
     /// remembered.
     @Test func keySlotsOfInterruptedCreationOpen() throws {
         let slots = try make()

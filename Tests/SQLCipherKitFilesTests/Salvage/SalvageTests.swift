@@ -17,7 +17,7 @@ import TestSupport
         key = try .passphrase("k", cipher: .quick)
     }
 
-    /// What a table has, by its leaf pages: rows without overflow pages, so that each lies on one page.
+    /// The rows of a table, by its leaf pages: rows without overflow pages, so that each lies on one page.
     private struct Content {
         var bytes: Data
         /// The rows of each table.
@@ -164,7 +164,8 @@ import TestSupport
         #expect(lost.contains { $0.hasPrefix("t") } && lost.contains { $0.hasPrefix("r") } && lost.contains { $0.hasPrefix("w") })
     }
 
-    /// What was never damaged is copied whole: plaintext too, with other settings, in each text encoding, from a log or a journal.
+    /// A database that was never damaged is copied whole: plaintext too, with other settings, in each text encoding, from a log or
+    /// a journal.
     @Test func salvageCopiesIntactDatabasesWhole() throws {
         var old = CipherConfiguration.sqlCipher1
         old.kdfIterations = 10

@@ -227,7 +227,7 @@ import TestSupport
         }
     }
 
-    /// What an index has of a lost row: all of it, or some columns, which are kept apart.
+    /// An index's values of a lost row: all of them, or some columns, which are kept apart.
     @Test func salvageReadsLostRowsFromIndexes() throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("""
@@ -272,7 +272,7 @@ import TestSupport
         #expect(try copy.main.verify().isIntact)
     }
 
-    /// What is left of a row that has lost an overflow page is kept apart: no value that was not there, no broken character.
+    /// The rest of a row that has lost an overflow page is kept apart: no value that was not there, no broken character.
     @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func salvageKeepsRowsWithLostOverflowPages(encoding: String) throws {
         var configuration = DatabaseConfiguration()
         configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'")) }

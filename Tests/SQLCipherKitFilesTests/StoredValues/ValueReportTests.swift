@@ -6,7 +6,7 @@ import SQLCipherKitSearch
 import Testing
 import TestSupport
 
-/// What a report says of columns, and what converting them does.
+/// A report's statements about columns, and the effect of converting them.
 @Suite struct ValueReportTests {
     let db: Connection
 
@@ -139,7 +139,7 @@ import TestSupport
         try db.execute("UPDATE t SET done = iif(id IS NULL, 0.0, 1.0)")
         #expect(try db.main.convertValues(of: "done", in: "t", to: .booleans) == 2)
         #expect(try db.fetchAll(SQLValue.self, "SELECT done FROM t") == [1, 0])
-        // What the declared type would undo is refused, and not half done.
+        // A conversion that the declared type would undo is refused, and not half done.
         for (column, conversion) in [("price", Schema.ValueConversion.decimals(.text)), ("note", .dates(.integerSeconds))] {
             let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: column, in: "t", to: conversion) }
             #expect(error?.reason == .invalidArgument && error?.message.contains("declared type") == true)
@@ -193,7 +193,7 @@ import TestSupport
         #expect(found["note", "createdAt"]?.forms.map(\.form) == [.date(.milliseconds)])
     }
 
-    /// What `NSKeyedArchiver` writes for an `NSDate` on a Mac.
+    /// The bytes that `NSKeyedArchiver` writes for an `NSDate` on a Mac.
     private func archive(_ seconds: Double) throws -> Data {
         try PropertyListSerialization.data(
             fromPropertyList: [
@@ -211,7 +211,7 @@ import TestSupport
             """)
         #expect(try db.main.convertValues(of: "sent", in: "t", to: .dates(.timestamp)) == 4)
         #expect(try db.fetchAll(String.self, "SELECT DISTINCT sent FROM t") == ["2026-11-21 08:30:00.250"])
-        // What is none is refused, and damages nothing.
+        // Bytes that are no archive are refused, and damage nothing.
         for other in [Data("bplist00".utf8), Data("bplist00".utf8) + Data(repeating: 255, count: 200), try archive(.infinity)] {
             try db.execute("DELETE FROM t")
             try db.execute("INSERT INTO t VALUES (\(other))")
@@ -274,7 +274,7 @@ import TestSupport
             }
         }
         #expect(refused > 50)
-        // What a `Date` itself cannot hold.
+        // Values that a `Date` itself cannot hold.
         let odd: [(SQLValue, Schema.ValueConversion)] = [
             ("2026-11-21 08:30:00.000000123", .dates(.realSeconds)), (9_007_199_254_740_993, .dates(.integerSeconds, numbers: .integerSeconds)),
             (.real(2_461_365.854166667 + 3e-9), .dates(.milliseconds, numbers: .julianDays)), ("0.12345678901234567890123", .decimals(.number)),

@@ -71,7 +71,7 @@ import TestSupport
         let db = try Connection(.file(path))
         #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, "SELECT b FROM v") }
         #expect(throws: DatabaseError.self) { try db.execute("SELECT \"text\"") }
-        // What is wrong with a view in another way does not keep a file from being encrypted.
+        // Another fault of a view does not keep a file from being encrypted.
         try db.execute("DROP VIEW v")
         try db.execute("CREATE VIEW v AS SELECT \"id\", unknown(id) FROM missing")
         db.close()

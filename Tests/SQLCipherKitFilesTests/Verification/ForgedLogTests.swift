@@ -51,7 +51,7 @@ import TestSupport
 
     private func values(_ db: Connection) throws -> [Int] { try db.fetchAll(Int.self, "SELECT n FROM t ORDER BY id") }
 
-    /// What the checksums do not protect, the pages' own codes do.
+    /// The pages' own codes protect the bytes that the checksums do not.
     @Test(arguments: 0...2) func forgedWALPagesThrowCorrupt(autoVacuum: Int) throws {
         let files = try make(autoVacuum: autoVacuum)
         let end = files.log.pages.count - 1

@@ -47,7 +47,7 @@ import TestSupport
         try db.fetchOne(String.self, "SELECT count(*) || ' ' || total(length(x)) FROM t")
     }
 
-    /// What is rolled back after the call is gone, whether by a savepoint or by the transaction.
+    /// Changes that are rolled back after the call are gone, whether by a savepoint or by the transaction.
     @Test(arguments: Look.allCases, [.delete, .wal, .persist, nil] as [DatabaseConfiguration.JournalMode?])
     func inspectionInTransactionAllowsRollback(look: Look, mode: DatabaseConfiguration.JournalMode?) throws {
         let db = try open(mode)

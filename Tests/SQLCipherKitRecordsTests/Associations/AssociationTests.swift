@@ -11,7 +11,7 @@ private typealias Tag = Library.Tag
 /// Text by its bytes, which is what a database compares.
 private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) }.sorted { $0.lexicographicallyPrecedes($1) } }
 
-/// What records fetch with associations, against the same computed in Swift from random rows.
+/// The results of fetches with associations, against the same computed in Swift from random rows.
 @Suite struct AssociationTests {
     private func made(_ seed: UInt64) throws -> (EncryptedDatabase, Library.Content) {
         let made = try EncryptedDatabase()

@@ -66,7 +66,7 @@ extension SQLFilterable where Columns == SQLColumns<Page> {
 }
 
 extension AssociationsArticleTests {
-    /// What the article has before it asks.
+    /// The rows that the article has before it asks.
     private func filled(_ db: Connection) throws {
         for table in [Folder.table, Tag.table, Page.table, PageTag.table, Person.table, Letter.table] { try db.create(table) }
         try db.insertAll([Folder(name: "Work"), Folder(name: "Home", parent: 1)])

@@ -104,7 +104,7 @@ import Testing
         var keeping = second
         keeping.erasesOnSchemaChange = false
         #expect(try keeping.migrate(db) == [])
-        // What cannot be done in an empty database erases nothing.
+        // Migrations that fail in an empty database erase nothing.
         var failing = second
         failing.add("fails") { db in try db.execute("INSERT INTO nothing VALUES (1)") }
         let before = try Contents.of(db)

@@ -4,7 +4,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// What a migration has broken stops it; what was broken before does not.
+/// A key that a migration has broken stops it; a key that was broken before does not.
 @Suite struct MigrationForeignKeyTests {
     /// The keys that rows refer to and that are not there, with the number of rows, computed by hand.
     private static func gaps(_ db: Connection) throws -> [String: Int] {

@@ -103,7 +103,7 @@ import TestSupport
         #expect(shown.map(\.0) == large && shown.map(\.1.count) == large.map { folder in folders.count { $0.parentID == folder.id } })
         // Of one record by another, by names.
         #expect(try db.count(Folder.with(Folder.self, as: Folder.filter { $0.size > 3 }.in(db.main))) == folders.count { $0.size > 3 })
-        // What changes rows.
+        // Calls that change rows.
         let changed = try db.updateAll(inside, returning: Folder.self) { _, set in set(\.size, to: 100) }
         #expect(Set(changed.map(\.id)) == Set(large.map(\.id)))
         #expect(try db.deleteAll(Folder.with(Total.self, as: totals).filter { $0.id.in(Total.all.select { $0.folderID ?? 0 }) }) == sums.keys.count { $0 != nil })

@@ -2,7 +2,7 @@ import SQLCipherKitCore
 import SQLCipherKitRecords
 import Testing
 
-/// What the table or a trigger leaves out is said by every call that writes a record, in its result or by an error.
+/// Every call that writes a record tells that the table or a trigger left it out, in its result or by an error.
 @Suite struct IgnoredWriteTests {
     protocol Entry: SQLRecord {
         init(id: Int64?, name: String, stars: Int)

@@ -201,7 +201,7 @@ private struct MetaVisit: SQLRecord, Hashable {
         var doc: Renamed
     }
 
-    /// What has another name in the JSON, or none, is refused.
+    /// A property that has another name in the JSON, or none, is refused.
     @Test func jsonPropertyOfAnotherCodingKeyIsRefused() throws {
         let db = try Connection(.memory)
         try db.create(MetaVisit.table)

@@ -104,7 +104,7 @@ struct MachineMoment: SQLValueConvertible, MachineValue {
     static var isLess: (@Sendable (MachineMoment, MachineMoment) -> Bool)? { { $0.date < $1.date } }
 }
 
-// What is only Codable.
+// Types that are only Codable.
 
 enum Kind: String, MachineValue, CaseIterable {
     case sent, read, gone

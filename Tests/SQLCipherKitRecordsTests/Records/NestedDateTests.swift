@@ -136,7 +136,7 @@ import Testing
             let texts: [String] = try ["days", "visits", "last", "column"].map { column in
                 try #require(try db.fetchOne(String.self, "SELECT \(identifier: column) FROM trip WHERE id = 1"), "\(name) \(column)")
             }
-            // What is written here, Foundation reads.
+            // Foundation reads the dates that this package writes.
             #expect(try decoder.decode([Date].self, from: Data(texts[0].utf8)) == wanted.days, "\(name): \(texts[0])")
             #expect(try decoder.decode([Visit].self, from: Data(texts[1].utf8)) == wanted.visits, "\(name): \(texts[1])")
             #expect(try decoder.decode(Visit.self, from: Data(texts[2].utf8)) == wanted.last, "\(name): \(texts[2])")
@@ -144,7 +144,7 @@ import Testing
             #expect(try db.fetchOne(String.self, "SELECT own FROM trip WHERE id = 1") == #"{"at":1763713800250.0}"#, "\(name)")
             #expect(try db.fetchOne(Trip.filter { $0.id == 1 }) == wanted, "\(name)")
         }
-        // What Foundation writes is read here.
+        // This package reads the dates that Foundation writes.
         let db = try Self.open(dates)
         func text(_ value: some Encodable) throws -> String { String(decoding: try encoder.encode(value), as: UTF8.self) }
         try db.execute("""

@@ -201,7 +201,7 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
                 A.isEqual(after.b, b) && MachineMaker<A, Forms>.isEqual(after.q, q) && after.flag == (isMet || before.flag),
                 "seed \(Seed.value), round \(seed), row \(before.id)")
         }
-        // What was assigned is stored as what is inserted.
+        // Assigned values are stored as inserted values are.
         let stored: SQL = "SELECT quote(b) || quote(q) || quote(flag) FROM \(identifier: Row.tableName) ORDER BY id"
         let assigned = try db.fetchAll(String.self, stored)
         let all = try db.fetchAll(Row.order { $0.id })

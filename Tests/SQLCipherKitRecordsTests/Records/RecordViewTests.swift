@@ -41,7 +41,7 @@ private struct Undescribed: SQLRecord, Equatable {
     var title: String
 }
 
-/// What writing a record says of the row that it has met, or not.
+/// The result of writing a record, for a row that it has met, or not.
 @Suite struct RecordViewTests {
     private func make(_ trigger: String) throws -> Connection {
         let db = try Connection(.memory)

@@ -51,7 +51,7 @@ struct Concert: SQLRecord {
 
 /// The examples of the article "Records", in its order.
 @Suite struct RecordsArticleTests {
-    /// What the article has written before it asks.
+    /// The rows that the article has written before it asks.
     private func written() throws -> (db: Connection, monk: Artist) {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         try db.create(Artist.table)

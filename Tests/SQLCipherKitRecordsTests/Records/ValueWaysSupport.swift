@@ -167,7 +167,7 @@ struct PlacedWays: SQLPositionalRecord, Equatable {
     func encode(to encoder: any Encoder) throws { try row.encode(to: encoder) }
 }
 
-/// What the machine asks of both.
+/// The requirements of the machine to both.
 protocol WaysRecord: SQLRecord, Equatable {
     init(_ row: Ways)
     var row: Ways { get set }

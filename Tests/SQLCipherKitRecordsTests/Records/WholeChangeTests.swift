@@ -4,7 +4,8 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// What threw has changed nothing, even where a trigger fails with `RAISE(FAIL)`, after which SQLite keeps what was changed before.
+/// A call that threw has changed nothing, even where a trigger fails with `RAISE(FAIL)`, after which SQLite keeps what was changed
+/// before.
 @Suite struct WholeChangeTests {
     struct Plain: SQLRecord, Equatable {
         var id: Int64

@@ -5,7 +5,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// What writing gives back, and what happens to a row that is there already, against the same computed in Swift.
+/// The result of a write, and the fate of a row that is there already, against the same computed in Swift.
 @Suite struct WrittenRecordTests {
     struct Page: SQLRecord, Hashable {
         var id: Int64?

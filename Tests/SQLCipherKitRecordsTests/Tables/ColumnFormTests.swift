@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import SQLCipherKitRecords
 import Testing
 
-/// What a column gets for the form of what is written to it.
+/// The form of a column, which follows from the values written to it.
 @Suite struct ColumnFormTests {
     private struct Tag: Codable, Equatable { var text: String
         init(_ text: String) { self.text = text }
@@ -150,7 +150,7 @@ import Testing
             }
             #expect(try db.main.tables().count == (isFine ? 2 : 0))
             if isFine, sql.text != "NULL" {
-                // What the default gives is read as the present day, except where it is another.
+                // The default's value is read as the present day, except where it is another.
                 try db.insert(Event())
                 let made = try #require(try db.fetchOne(Event.all)?.made)
                 #expect(sql.text == "0" || abs(made.timeIntervalSinceNow) < 90_000, "\(sql.text) \(profile) \(made)")

@@ -92,7 +92,7 @@ import TestSupport
         #expect(try db.main.indexes(of: "t").map(\.isUnique) == [true, false])
     }
 
-    /// What becomes of a child's key 1 when the parent's row goes, and when its key becomes 2; nil for an error.
+    /// The fate of a child's key 1 when the parent's row goes, and when its key becomes 2; nil for an error.
     @Test(arguments: SQLForeignKey.Action.allCases, [false, true])
     func foreignKeyActionsAreEnforced(action: SQLForeignKey.Action, isDeferred: Bool) throws {
         try db.execute("CREATE TABLE parent(id INTEGER PRIMARY KEY)")

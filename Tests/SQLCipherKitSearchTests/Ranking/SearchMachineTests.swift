@@ -9,7 +9,7 @@ import TestSupport
     /// Long tests have more rows than a search steps through if it has enough hits.
     static let rows = LongTests.areOn ? 100_000 : 10_000
 
-    /// What a row has, by its number alone.
+    /// The content of a row, by its number alone.
     struct Row: Sendable {
         let id: Int
 
@@ -159,7 +159,7 @@ import TestSupport
         }.joined(separator: " ")
     }
 
-    /// What is typed: words, with errors or cut short, phrases, excluded words.
+    /// A typed text: words, with errors or cut short, phrases, excluded words.
     private static func typed(_ random: inout SeededGenerator) -> String {
         let words = (0..<Int.random(in: 1...4, using: &random)).map { number in
             var word = text(1...1, &random)

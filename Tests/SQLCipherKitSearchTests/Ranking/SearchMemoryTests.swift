@@ -4,7 +4,7 @@ import SQLCipherKitSearch
 import Testing
 import TestSupport
 
-/// What a connection keeps of an index's words from search to search never outlives the content that it is of.
+/// A connection's cache of an index's words never outlives the content that it is of.
 @Suite struct SearchMemoryTests {
     private static let words = ["alpha", "alphabet", "alpine", "beta", "betas", "gamma", "gammon", "delta", "deltoid", "omega"]
 

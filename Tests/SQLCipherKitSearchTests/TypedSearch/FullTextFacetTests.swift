@@ -118,7 +118,7 @@ import TestSupport
             let found = try notes.search(search)
             #expect(found.total.count == expected.count && found.total.isExact, "\(words)")
             check(found.facets, expected, "\(words) \(store)")
-            // What is counted changes neither the hits nor their marks.
+            // The counts change neither the hits nor their marks.
             search.facets = [:]
             let alone = try notes.search(search)
             #expect(alone.hits == found.hits && alone.words == found.words && alone.total.count <= found.total.count)
@@ -226,7 +226,7 @@ import TestSupport
         #expect(try db.fullText("note_fts").search(search).total.count == 80)
     }
 
-    /// What a filter lets in is counted only as far as it was asked.
+    /// The rows that a filter lets in are counted only as far as the filter was asked.
     @Test func estimatedTotalNeverExceedsRowCount() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)")

@@ -7,7 +7,7 @@ import TestSupport
 
 /// Typed searches that follow writes, and those that newer ones end.
 @Suite(.timeLimit(.minutes(60))) struct SearchObservationTests {
-    /// What is shown: the hits by their titles, and the tags.
+    /// The shown result: the hits by their titles, and the tags.
     private struct Shown: Hashable, Sendable {
         var hits: [String]
         var tags: [SQLValue]

@@ -3,7 +3,7 @@ import SQLCipherKitSearch
 import TestSupport
 import Testing
 
-/// What a typed word is taken for.
+/// The reading of a typed word.
 @Suite struct SearchReadingTests {
     private func made(_ texts: [String], _ tokenizer: FTS5Tokenizer = .unicode61()) throws -> FullTextIndex {
         let db = try Connection(.memory)

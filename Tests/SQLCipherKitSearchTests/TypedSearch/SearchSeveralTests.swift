@@ -5,7 +5,7 @@ import TestSupport
 
 /// One search of several indexes.
 @Suite struct SearchSeveralTests {
-    /// What the rules before the relevance see of a hit.
+    /// A hit's values for the rules before the relevance.
     private struct Key: Hashable, CustomStringConvertible {
         var row: Int64
         var rules: [Int]

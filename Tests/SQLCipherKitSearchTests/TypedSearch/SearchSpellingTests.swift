@@ -4,7 +4,7 @@ import SQLCipherKitSearch
 import Testing
 import TestSupport
 
-/// What people type is found however the texts write it, and in an index with any tokenizer.
+/// Typed words are found however the texts write them, and in an index with any tokenizer.
 @Suite struct SearchSpellingTests {
     static let tokenizers: [(String, FTS5Tokenizer)] = [
         ("unicode61", .unicode61()), ("porter", .porter(.unicode61())), ("ascii", .ascii()), ("multilingual", .multilingual()),
@@ -13,7 +13,7 @@ import TestSupport
     ]
     /// An index of trigrams has no shorter words.
     static func shortest(_ name: String) -> Int { name == "trigram" ? 3 : 1 }
-    /// What a typed word must have some of in common with a word that is meant, in an index of trigrams.
+    /// The trigrams of which a typed word must have some in common with a word that is meant, in an index of trigrams.
     static func trigrams(_ word: String) -> Set<Substring> {
         Set(word.indices.dropLast(2).map { word[$0...].prefix(3) })
     }
@@ -117,7 +117,7 @@ import TestSupport
         controlling rolling motoring useful responsibilities generalizations organization possibility carefully studies
         """.split(separator: " ").map(String.init)
 
-    /// What an index of words completes, corrects, marks and suggests, an index of stems does too.
+    /// An index of stems completes, corrects, marks and suggests as an index of words does.
     @Test(arguments: tokenizers.map(\.0), [FTS5Table.Detail.full, .column, .none])
     func typedSearchWorksWithEachTokenizer(_ name: String, _ detail: FTS5Table.Detail) throws {
         let tokenizer = try #require(Self.tokenizers.first { $0.0 == name }?.1)
@@ -142,7 +142,8 @@ import TestSupport
                 if try index.corrections(of: typed, limit: 20).isEmpty { missed.append(typed) }
                 if place % 4 != 1 || name.hasPrefix("porter") { continue }
                 #expect(try index.search(typed + " ", limit: 20).hits.contains { $0.rowID == row + 1 }, "\(typed) for \(word)")
-                // What has a stem in common with a word is found without; and only positions tell whether trigrams are a word.
+                // A word that has a stem in common with the typed word is found without; and only positions tell whether trigrams
+                // are a word.
                 if typed != "studis", detail == .full || name != "trigram" { #expect(try index.correctedText("some \(typed)") != nil, "\(typed) for \(word)") }
             }
         }
@@ -170,8 +171,8 @@ import TestSupport
         }
     }
 
-    /// What the search finds by another form, a beginning or a typing error alone, it finds by two of them: the index has one form
-    /// of each word, and what is typed is another one, mistyped or not typed to its end.
+    /// Words that the search finds by another form, a beginning or a typing error alone are found by two of them: the index has one
+    /// form of each word, and what is typed is another one, mistyped or not typed to its end.
     @Test(arguments: [FTS5Tokenizer.multilingual(), .porter(.unicode61())]) func formsPrefixesAndTyposCombine(_ tokenizer: FTS5Tokenizer) throws {
         let words = ["paint", "adjust", "compare", "inspect", "measure", "refresh", "arrange", "bake"]
         let index = try made(words.map { "they \($0) it here" } + (0..<60).map { "some other text \($0)" }, tokenizer)

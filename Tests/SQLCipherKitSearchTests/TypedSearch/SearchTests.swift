@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import SQLCipherKitSearch
 import Testing
 
-/// What users type, and what it finds.
+/// The texts that users type, and the rows that they find.
 @Suite struct SearchTests {
     let db: Connection
     let notes: FullTextIndex

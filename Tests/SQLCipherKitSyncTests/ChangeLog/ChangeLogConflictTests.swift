@@ -6,7 +6,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What was overwritten is listed at the copy where the two changes met.
+/// Overwritten values are listed at the copy where the two changes met.
 @Suite struct ChangeLogConflictTests {
     private func peer(_ name: String, _ rules: [String: ChangeLog.MergePolicy] = [:]) throws -> ChangeLog {
         let db = try Connection(.memory)
@@ -45,7 +45,7 @@ import TestSupport
         }
     }
 
-    /// What the earlier and the later copy do, and what is listed at each if it receives first.
+    /// The changes of the earlier and the later copy, and the list of each if it receives first.
     private static let cases: [(a: String, b: String, atA: [String], atB: [String])] = [
         ("UPDATE note SET title = 1 WHERE id = 'n'", "UPDATE note SET body = 2 WHERE id = 'n'", [], []),
         ("UPDATE note SET title = 1 WHERE id = 'n'", "UPDATE note SET title = 1 WHERE id = 'n'", [], []),

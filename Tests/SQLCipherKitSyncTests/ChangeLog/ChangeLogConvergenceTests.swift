@@ -31,7 +31,7 @@ import TestSupport
         let log: ChangeLog
         /// Decides about the tables whose keys have several spellings.
         var keyed: SeededGenerator
-        /// What it once knew of the others: messages are also made for old positions.
+        /// The positions of the others that it once knew: messages are also made for old positions.
         var known: [ChangeLog.Position] = [ChangeLog.Position()]
         /// Up to where it has sent messages.
         var sent: [Int: ChangeLog.Position] = [:]
@@ -180,7 +180,7 @@ import TestSupport
         let target = peers[sent[place].to]
         let message = try ChangeLog.Message(data: sent[place].data)
         if Int.random(in: 0..<5, using: &random) == 0 {
-            // What a crash does to a transaction.
+            // The effect of a crash on a transaction.
             let before = try Contents.of(target.db)
             let token = try target.db.addCommitHook { throw Cut() }
             #expect(throws: DatabaseError.self) { try target.log.receive(message) }

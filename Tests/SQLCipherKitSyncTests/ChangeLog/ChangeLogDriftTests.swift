@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What used to let copies differ for good: clocks that are wrong, and what a log keeps or receives that no log writes.
+/// Former causes of copies that differ for good: wrong clocks, and content of logs and messages that no log writes.
 @Suite struct ChangeLogDriftTests {
     private func peer(_ name: String, _ location: DatabaseLocation = .memory) throws -> ChangeLog {
         try ChangeLogPeers.peer(name, location)
@@ -68,7 +68,7 @@ import TestSupport
         #expect(try rows(restored) == rows(b))
     }
 
-    /// What is before the entries with wrong times may have been pruned.
+    /// The entries before those with wrong times may have been pruned.
     @Test func repairClockWorksAfterPruning() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
@@ -152,7 +152,7 @@ import TestSupport
 
     // MARK: What the log keeps of itself
 
-    /// What cannot be read is an error, and not taken for missing. Opening the log, which says the same, replaces it.
+    /// Unreadable settings are an error, and not taken for missing. Opening the log, which says the same, replaces it.
     @Test(arguments: ["x", "{}", "[]", "{\"peer\":\"a\"}"]) func damagedChangeLogSettingsThrow(_ text: String) throws {
         let log = try peer("a"), db = log.connection
         #expect(try ChangeLog.settings(in: db)?.tables == ["note", "pair"])
@@ -202,7 +202,7 @@ import TestSupport
         try begun.add(peer: "b")
         _ = try ChangeLog(other, tables: ["note", "pair"], localPeer: "b")
         #expect(error { _ = try open([:], db) }?.reason == .misuse)
-        // What was rolled back was not opened.
+        // A log whose opening was rolled back is not open.
         let fresh = try Connection(.memory)
         try fresh.execute(ChangeLogPeers.schema)
         for _ in 0..<3 {
@@ -278,7 +278,7 @@ import TestSupport
         let state = try ChangeLog.Message(data: from.snapshot().data)
         try ChangeLog(other, tables: ["bare"], localPeer: "c").receive(state)
         #expect(try rows(other) == rows(a))
-        // What the log knows of each row is found by its key again.
+        // The log's knowledge of each row is found by its key again.
         try from.write { try $0.execute("UPDATE bare SET a = 'again'") }
         try to.receive(try from.changes(since: to.position))
         #expect(try rows(b) == rows(a))

@@ -54,7 +54,7 @@ import TestSupport
         #expect(try rows(a) == rows(b))
     }
 
-    /// What the log itself writes is no change outside, whatever runs.
+    /// The log's own writes are no changes outside, whatever runs.
     @Test func changeLogWritesAreNotOutsideChanges() throws {
         let a = try peer("a"), b = try peer("b")
         a.outsideChanges = .refused
@@ -309,7 +309,7 @@ import TestSupport
         #expect(try again.logOutsideChanges() == 0)
     }
 
-    /// What was noted before a table is renamed is logged under its new name.
+    /// Changes noted before a table is renamed are logged under its new name.
     @Test func notesOfRenamedTableAreKept() throws {
         let a = try peer("a"), b = try peer("b")
         try a.connection.execute("INSERT INTO note VALUES ('n', 1, 1)")

@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What was pruned is merged like everything else.
+/// Pruned entries are merged like everything else.
 @Suite struct ChangeLogPruningTests {
     private func peer(_ name: String, _ location: DatabaseLocation = .memory) throws -> ChangeLog {
         try ChangeLogPeers.peer(name, location)

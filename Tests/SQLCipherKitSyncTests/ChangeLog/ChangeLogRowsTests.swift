@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What a log knows of its rows is kept in records of many rows, which are divided and joined as rows come and go.
+/// A log's knowledge of its rows is kept in records of many rows, which are divided and joined as rows come and go.
 @Suite struct ChangeLogRowsTests {
     private static let tables = ["number", "word", "pair"]
 
@@ -78,7 +78,7 @@ import TestSupport
             for (from, to) in [(0, 1), (1, 0)] { try logs[to].receive(logs[from].changes(since: logs[to].position)) }
             let third = try Self.open("c")
             try third.receive(logs[0].snapshot())
-            // What is known of each row decides whether these are taken.
+            // The knowledge of each row decides whether these changes are taken.
             for table in Self.tables { try logs[1].write { try $0.execute(SQL(raw: "UPDATE \(table) SET y = 'last'")) } }
             try logs[1].write { try $0.execute("DELETE FROM word WHERE x < 5") }
             let expected = try Self.rows(logs[1])

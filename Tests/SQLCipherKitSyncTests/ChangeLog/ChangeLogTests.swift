@@ -113,7 +113,7 @@ import TestSupport
         #expect(try rows(b, "tag") == rows(a, "tag"))
     }
 
-    /// What another program's schema refuses is not lost: it stays with the sender until the receiver can take it.
+    /// A row that another program's schema refuses is not lost: it stays with the sender until the receiver can take it.
     @Test func rowRefusedBySchemaAbortsTheMessage() throws {
         let a = try peer("a"), b = try peer("b", SQLScript("CREATE TABLE note(id TEXT PRIMARY KEY, title CHECK (title <> 'no')); CREATE TABLE point(id INTEGER PRIMARY KEY, x, y)"))
         try a.write { try $0.execute("INSERT INTO point VALUES (7, 1, 1)") }
@@ -169,7 +169,7 @@ import TestSupport
         #expect(found?.reason == .misuse)
     }
 
-    /// What a message says could be rolled back after it has left.
+    /// The content of a message could be rolled back after it has left.
     @Test func messagesInsideTransactionsAreRefused() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note(id) VALUES (1)") }
@@ -284,7 +284,7 @@ import TestSupport
             throw Mine()
         }
         #expect(try a.changes().count == 1 && rows(a).count == 1)
-        // What changes nothing is no entry.
+        // A write that changes nothing is no entry.
         try a.write { db in try db.execute("UPDATE note SET title = title") }
         #expect(try a.changes().count == 1)
         try a.connection.execute("INSERT INTO note(id) VALUES ('old')")

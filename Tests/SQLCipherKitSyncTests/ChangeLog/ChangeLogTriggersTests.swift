@@ -203,7 +203,7 @@ import TestSupport
                 let before = peers
                 let choice = try restore(place, &peers, from: db, open, &sent, form, &random)
                 if let choice { restored[choice, default: 0] += 1 }
-                // What no other copy had is lost with the copy.
+                // Changes that no other copy had are lost with the copy.
                 for number in fresh[place] ?? [] where try !has(peers[place], number) {
                     let isElsewhere = try peers.indices.contains { try $0 != place && has(before[$0], number) }
                     if !isElsewhere { fresh[place]?.remove(number) }

@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What a change log records of a write, against what SQLite's session records of the same: they use nothing of each other.
+/// A change log's record of a write, against the record of SQLite's session: they use nothing of each other.
 @Suite struct RowRecorderTests {
     private static let tables = ["note", "plain", "wide", "loose", "pair", "folder", "tag", "late", "made"] + KeyedTables.names
 
@@ -98,7 +98,7 @@ import TestSupport
                     return Bool.random(using: &random) ? TransactionEnd<Void>.rollback(()) : .commit(())
                 }
             default:
-                // What it has done remains, if it fails half way and is to go on.
+                // The changes that it has made remain, if it fails half way and is to go on.
                 _ = try? db.execute(statement(&random))
             }
         }
@@ -188,7 +188,7 @@ import TestSupport
         #expect(kinds.count == 3 && changes > 100)
     }
 
-    /// What a savepoint undoes, however deep, is no change; what a statement that fails has done so far is one.
+    /// Writes that a savepoint undoes, however deep, are no changes; the writes of a statement that fails later are changes.
     @Test func rowRecorderFollowsSavepointsAndFailedStatements() throws {
         let db = try Self.open()
         try db.execute("INSERT INTO plain VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)")

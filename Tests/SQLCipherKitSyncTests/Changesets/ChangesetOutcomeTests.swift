@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What became of the changes of a changeset.
+/// The fate of the changes of a changeset.
 @Suite struct ChangesetOutcomeTests {
     private typealias Rows = [Int64: [SQLValue]]
 

@@ -101,7 +101,8 @@ import TestSupport
         #expect(try moved.changes().map { $0.new } == [[2.0, "a"]])
     }
 
-    /// What a constraint of the table would delete or leave out is a conflict, or waits until the changes that it needs are made.
+    /// A row that a constraint of the table would delete or leave out is a conflict, or waits until the changes that it needs are
+    /// made.
     @Test func conflictClausesRaiseChangesetConflicts() throws {
         let db = try make("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT REPLACE); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
         let before = try rows(db)

@@ -186,7 +186,7 @@ import TestSupport
         #expect(try switches() == before)
     }
 
-    /// What does not fit is undone as a whole.
+    /// A difference that does not fit is undone as a whole.
     @Test func databaseDiffThatDoesNotFitIsUndone() throws {
         let old = try open("old.db", "one"), new = try open("new.db", "two"), third = try open("third.db", "three")
         for db in [old, new] { try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE); INSERT INTO t VALUES (1, 'a')")) }

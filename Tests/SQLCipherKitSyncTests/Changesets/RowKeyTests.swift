@@ -55,7 +55,7 @@ import TestSupport
         #expect(equal > 500)
     }
 
-    /// What is recorded, compared and applied makes the same rows, with the same spellings.
+    /// Recorded, compared and applied changes make the same rows, with the same spellings.
     static func changes(_ seed: UInt64, _ seen: inout (rebased: Int, refused: Int)) throws {
         let tests = RowKeyTests()
         var random = SeededGenerator(state: seed)
@@ -76,7 +76,7 @@ import TestSupport
         let joined = try tests.copy(before)
         try first.concatenated(with: second).apply(to: joined)
         #expect(try KeyedTables.rows(joined) == KeyedTables.rows(further), "seed \(seed)")
-        // What differs, as changes and as a script.
+        // The differences, as changes and as a script.
         let diff = try DatabaseDiff(from: before.main, to: further.main)
         let compared = try tests.copy(before), scripted = try tests.copy(before)
         #expect(try diff.changeset().apply(to: compared).isComplete)

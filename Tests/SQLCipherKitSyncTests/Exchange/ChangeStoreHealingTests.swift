@@ -5,7 +5,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// What is lost in a store, or wrong in it, is noticed by the copies, which give each other all rows.
+/// Copies notice lost and wrong objects in a store, and give each other all rows.
 @Suite struct ChangeStoreHealingTests {
     private let memory = MemoryStore()
     private let store: ChangeStore
@@ -248,7 +248,7 @@ import TestSupport
         #expect(try rows(a) == ["a=1", "h=2", "lost=1", "new=1"])
     }
 
-    /// What it once stored is nowhere, and others have seen that there was something.
+    /// The changes that it once stored are nowhere, and others have seen that there was something.
     @Test func copyWithLostChangesContinuesUnderNewName() async throws {
         let h = try peer("h"), a = try peer("a")
         try set(h, "h", "1")

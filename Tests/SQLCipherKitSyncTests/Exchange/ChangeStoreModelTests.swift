@@ -181,7 +181,7 @@ import TestSupport
                     #expect(error.reason == .replicaDamaged || error.code == .notADatabase, "seed \(seed): \(error)")
                     seen.refused += 1
                 }
-                // What this copy has stored meanwhile stays.
+                // The objects that this copy has stored meanwhile stay.
                 for (name, bytes) in before { memory.change(name) { $0 = bytes } }
                 for name in memory.objects.keys where before[name] == nil && memory.objects[name] == [UInt8](repeating: 7, count: 200) {
                     try await memory.delete(name)
@@ -219,7 +219,7 @@ import TestSupport
             for peer in peers {
                 let outcome = try await synchronize(peer)
                 if outcome.sent > 0 || outcome.received != ChangeLog.Outcome() { isQuiet = false }
-                // What only a copy had that has left may be lost, and what follows it cannot be taken by the others.
+                // Changes of a copy that has left may be lost, and the others cannot take the changes after them.
                 if !outcome.isComplete, !hasLeft { isQuiet = false }
             }
             if isQuiet, round > 2 { break }
@@ -312,7 +312,7 @@ import TestSupport
         Set(store.objects.keys.map { $0.split(separator: "/").dropLast().joined(separator: "/") })
     }
 
-    /// What one copy takes, all take, and when the nonsense is gone, all go on and are equal.
+    /// All copies take the same messages, and when the nonsense is gone, all go on and are equal.
     private static func runWithNonsense(_ seed: UInt64, _ seen: inout Seen) async throws {
         var random = SeededGenerator(state: seed)
         let folder = try TemporaryFolder(), time = Time(), numbers = Numbers(seed), memory = MemoryStore()

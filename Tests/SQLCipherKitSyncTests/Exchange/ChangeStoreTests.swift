@@ -289,7 +289,7 @@ final class CutStore: ObjectStore {
                 memory.change(name) { $0[place] ^= 1 }
                 let c = try peer("c")
                 await #expect(throws: DatabaseError.self, "\(name) \(place)") { try await c.synchronize(with: store) }
-                // What follows the changes in the other chain waits for it.
+                // Changes that follow those in the other chain wait for it.
                 #expect(try rows(c).count <= (name.hasSuffix("head") ? 0 : 1))
             }
             memory.restore(before)
@@ -399,7 +399,7 @@ final class CutStore: ObjectStore {
         #expect(try rows(restored) == rows(b) && rows(b) == ["1=three"])
     }
 
-    /// What a copy has noted of the chains is not taken for missing if it cannot be read.
+    /// A copy's notes about the chains are not taken for missing if they cannot be read.
     @Test func damagedChainRecordsThrow() async throws {
         let a = try peer("a"), b = try peer("b")
         for (log, id) in [(a, "1"), (b, "2")] { try set(log, id, "x") }

@@ -47,7 +47,7 @@ import TestSupport
                 try await pool.read { db in try db.schemas().map(\.name) }.contains("other") == false
             })
         },
-        // What was committed is stored, and the pool's log is free.
+        // Committed changes are stored, and the pool's log is free.
         CleanUp(call: "Replicator.stop()") { folder in
             let pool = try await makePool(folder), store = try FolderStore(folder.path("store"))
             let replicator = try await Replicator(of: pool, in: store)

@@ -5,7 +5,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// What was carried out of its closure throws or does nothing, whatever thread touches it, also while the connection is used.
+/// An object carried out of its closure throws or does nothing, whatever thread touches it, also while the connection is used.
 @Suite struct ConcurrencyEscapeTests {
     /// Everything that a closure can get from its connection.
     private final class Loot {

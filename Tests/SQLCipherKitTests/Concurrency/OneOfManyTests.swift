@@ -4,7 +4,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What changes one connection only is refused to the closures of a pool, or done on all connections.
+/// Changes of one connection only are refused to the closures of a pool, or done on all connections.
 @Suite struct OneOfManyTests {
     let folder: TemporaryFolder
     let pool: DatabasePool
@@ -119,7 +119,7 @@ import TestSupport
         #expect(error?.reason == .misuse)
     }
 
-    /// What all connections see is created and altered as ever, and the package's own temporary tables are its own.
+    /// Objects that all connections see are created and altered as ever, and the package's own temporary tables are its own.
     @Test func sharedSchemaChangesWorkInPool() throws {
         try pool.write { db in
             for sql in [

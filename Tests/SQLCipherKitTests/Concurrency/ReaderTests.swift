@@ -4,7 +4,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What the readers of a pool are.
+/// The readers of a pool.
 @Suite struct ConcurrencyReaderTests {
     let folder: TemporaryFolder
     var location: DatabaseLocation { .file(folder.path("a.db")) }
@@ -75,7 +75,7 @@ import TestSupport
         }
     #endif
 
-    /// What the connection that is used first has in its cache is worth more than an even wear.
+    /// The cache of the connection that is used first is worth more than an even wear.
     @Test func sequentialReadsShareOneReader() async throws {
         let opened = Lock(0)
         var configuration = DatabaseConfiguration.pool { $0.readerIdleTime = .zero }

@@ -20,7 +20,7 @@ import TestSupport
     private final class Log: Sendable {
         private let lines = Lock<[String]>([])
         func note(_ line: String) { lines.withLock { $0.append(line) } }
-        /// What was noted since the last time.
+        /// The notes since the last time.
         var new: [String] {
             lines.withLock { lines in
                 defer { lines = [] }

@@ -8,7 +8,7 @@ import TestSupport
 /// process that is killed, cancellations, timeouts, key changes, snapshots, observers, close and reopen. In the end the file has
 /// exactly the rows whose call has returned, and of those whose call has thrown all or nothing.
 @Suite struct ConcurrencySoakTests {
-    /// What the tasks know of their writes, by the writer's name and number.
+    /// The tasks' knowledge of their writes, by the writer's name and number.
     private final class Ledger: Sendable {
         private let state = Lock<(returned: Set<String>, uncertain: Set<String>)>(([], []))
         func began(_ row: String) { state.withLock { _ = $0.uncertain.insert(row) } }

@@ -39,7 +39,7 @@ import TestSupport
             let words = try db.fullText("words")
             let result: FullTextSearch.Results = try words.search(FTS5Query.phrase("worker\(worker)"), limit: 1)
             let found = result.total.count
-            // What was committed before is seen: of each five, one was undone.
+            // Earlier commits are seen: of each five, one was undone.
             #expect(sum == 1000 && mine == n + 1 - (n + 1) / 5 && found == mine)
         }
 

@@ -26,7 +26,7 @@ import TestSupport
         @Test func homeFolderComesFromEnvironment() async {
             await #expect(processExitsWith: .success) {
                 setenv("HOME", "/somewhere", 1)
-                // What is not absolute is no folder.
+                // A path that is not absolute is no folder.
                 setenv("XDG_DATA_HOME", "relative", 1)
                 let paths = [DatabaseLocation.file("~/a.db").path, DatabaseLocation.standard("b.db", application: "x").path]
                 exit(paths == ["/somewhere/a.db", "/somewhere/.local/share/x/b.db"] ? 0 : 1)

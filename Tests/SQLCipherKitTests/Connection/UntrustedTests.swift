@@ -245,7 +245,7 @@ import TestSupport
         #expect(try own.schemas().map(\.name) == ["main"] && own.settings.isEnabled(.trustedSchema))
     }
 
-    /// What one's own connection trusts is not what comes from theirs.
+    /// The trust of one's own connection does not extend to the other's schema.
     @Test func applyingUntrustedDifferenceCallsNoFunctions() throws {
         let own = try Connection(.file(folder.path("own.db")), configuration: configuration())
         let trusted = try Connection(.file(folder.path("spying.db")), configuration: configuration())

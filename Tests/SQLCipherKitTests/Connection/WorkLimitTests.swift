@@ -4,7 +4,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What a file makes of the work on it ends within the limits: in time, in memory, in rows, and with its task.
+/// The work that a file causes ends within the limits: in time, in memory, in rows, and with its task.
 @Suite(.serialized) struct WorkLimitTests {
     let folder: TemporaryFolder
     var path: String { folder.path("theirs.db") }
@@ -174,7 +174,7 @@ import TestSupport
         }
     }
 
-    /// What the engine does on other threads is not counted.
+    /// The engine's work on other threads is not counted.
     @Test func memoryLimitCountsOnlyItsOwnThread() async throws {
         try makeEndless(size: 2000, rows: 100)
         let large = Task.detached {

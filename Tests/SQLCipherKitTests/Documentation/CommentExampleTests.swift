@@ -13,13 +13,13 @@ import TestSupport
         var range = 0..<0
     }
 
-    /// What is behind a package trait, on other platforms, or no Swift of a program.
+    /// Examples behind a package trait, for other platforms, or that are no Swift of a program.
     private static let left = [
         "RecordMacros.swift", "S3Store.swift", "KeychainItem.swift", "EnclaveKey.swift", "LiveQuery.swift",
         "Schema+Differences.swift",
     ]
 
-    /// What the examples name. A declaration of an example's own hides it.
+    /// The names that the examples use. A declaration of an example's own hides it.
     private static let setting = """
         import Foundation
         import SQLCipherKit
@@ -101,7 +101,7 @@ import TestSupport
         _ model: Model
         """
 
-    /// What a name means in the examples of one file.
+    /// The meanings of names in the examples of one file.
     private static let meanings = [
         "/DatabaseRegion.swift": "let changes: DatabaseChanges",
         "/JSONExpression.swift": "let meta: JSONExpression",

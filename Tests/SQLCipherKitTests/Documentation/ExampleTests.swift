@@ -20,7 +20,7 @@ import TestSupport
     /// The source of each test file, line by line.
     static let sources: [String: [Substring]] = {
         var sources: [String: [Substring]] = [:]
-        // What only Apple's platforms have is compiled and run by scripts/workshop/check-platforms.
+        // Code for Apple's platforms alone is compiled and run by scripts/workshop/check-platforms.
         // The macro is compiled and run by scripts/workshop/check-macros.
         let modules = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file("Tests").path)) ?? []
         let folders = modules.filter { $0.hasPrefix("SQLCipherKit") }.map { "Tests/\($0)" }
@@ -34,7 +34,7 @@ import TestSupport
         return sources
     }()
 
-    /// What is on each line that is not empty.
+    /// The lines that are not empty, without indentation.
     static func lines(of text: String) -> [Substring] {
         text.split(separator: "\n").map { line in line.drop { $0 == " " } }.filter { !$0.isEmpty }
     }
@@ -90,7 +90,8 @@ import TestSupport
         #expect(names.isSuperset(of: ["README.md", "InAnApp.md", "Search.md", "GettingStarted.md", "Notebook.swift", "Notes.swift"]))
     }
 
-    /// What the test declares around the examples and they use, the page must name: a reader has to know what `db` is.
+    /// The page must name everything that the test declares around the examples and that they use: a reader has to know what `db`
+    /// is.
     @Test(arguments: pages) func articleNamesEverythingItsExamplesUse(_ page: String) throws {
         let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let examples = Self.examples(in: text)

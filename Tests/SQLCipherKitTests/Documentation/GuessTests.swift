@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import TestSupport
 
-/// What people write before they have read anything compiles, or the compiler names the call that does: Tests/Guesses/Guesses.txt.
+/// Code that people write before they have read anything compiles, or the compiler names the call: Tests/Guesses/Guesses.txt.
 @Suite(.timeLimit(.minutes(60))) struct GuessTests {
     /// A guess, or the right call in its place.
     private struct Block {
         var title: Substring
         var code: Substring
         var isRight = false
-        /// What an error has to say. Nil for code that compiles, "?" for a guess whose error need not help.
+        /// The text that an error has to contain. Nil for code that compiles, "?" for a guess whose error need not help.
         var hint: String?
         /// The lines of the source that has it.
         var lines = 0..<0

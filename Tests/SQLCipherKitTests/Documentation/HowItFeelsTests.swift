@@ -43,7 +43,7 @@ import TestSupport
         try db.changeKey(to: .passphrase("battery staple"))
         db.close()
 
-        // What it left behind: both files open with their keys, and with no other.
+        // The files that it left behind: both open with their keys, and with no other.
         let again = try Connection(.file(folder.path("notes.db")), key: .passphrase("battery staple"))
         #expect(try again.main.verify().isIntact)
         let old = #expect(throws: DatabaseError.self) { try Connection(.file(folder.path("notes.db")), key: .passphrase("correct horse")) }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `@Record` writes stands in programs that use the package, so every name in it is public. The gate does not build the macro;
-/// that it writes this is what the tests of the macro find.
+/// The code that `@Record` writes stands in programs that use the package, so every name in it is public. The gate does not build
+/// the macro; that it writes this is what the tests of the macro find.
 @Suite struct RecordMacroTests {
     @Test func recordMacroExpansionCompilesOutsidePackage() throws {
         let written = try String(contentsOf: Repository.file("Tests/Macros/Written.swift"), encoding: .utf8)

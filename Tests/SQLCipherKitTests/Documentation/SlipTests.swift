@@ -52,7 +52,7 @@ import TestSupport
         ("{ (db: Connection) in try db.updateAll(Player.all) { _, set in set(\\.score, to: \"a\") } }", ["String", "Int"]),
     ]
 
-    /// What the same comparisons look like where the types fit.
+    /// The same comparisons where the types fit.
     private static let right = [
         "$0.name == \"a\" && $0.score > 3 && $0.id == 3 && $0.teamID == nil && $0.nick != nil && $0.maybe == optionalInt",
         "$0.nick == \"a\" && $0.nick > \"b\" && $0.nick == $0.name && $0.nick == optionalText && $0.maybe > 3 && $0.maybe == $0.score",

@@ -117,7 +117,7 @@ extension NoteStoreTests {
         #expect(try await NoteStore.seeded().titles().count == 3)
     }
 
-    /// What the article says of passphrases in tests: few rounds open the file, and only with the same setting.
+    /// The article's advice on passphrases in tests: few rounds open the file, and only with the same setting.
     @Test func fewKeyDerivationRoundsNeedTheSameSetting() throws {
         let folder = try TemporaryFolder(), path = folder.path("notes.db")
         var cipher = CipherConfiguration()

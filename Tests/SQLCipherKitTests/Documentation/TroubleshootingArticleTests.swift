@@ -147,7 +147,7 @@ import TestSupport
         expect(.migration, &messages) { try older.migrate(db) }
     }
 
-    /// What the compiler says is in these files.
+    /// The compiler's messages are in these files.
     private func theBuild() throws -> Set<String> {
         let files = ["Sources/CSQLCipher/include/symbols.h", "Sources/CSQLCipher/Provider/Primitives/library.h"]
         return Set(try files.map { file in

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What the compiler says of a source that uses the package as it was built.
+/// The compiler's messages about a source that uses the package as it was built.
 enum Typecheck {
     /// The compiler's errors, each with its line.
     /// - Parameter milliseconds: how long an expression may take to be typed, if it is an error to take longer.

@@ -10,7 +10,7 @@ import TestSupport
 @discardableResult
 private func setfsuid(_ user: UInt32) -> Int32
 
-/// What the system refuses says which file it was and why.
+/// The error for a file that the system refuses says which file it was and why.
 @Suite struct RefusedFileTests {
     let folder: TemporaryFolder
     let path: String

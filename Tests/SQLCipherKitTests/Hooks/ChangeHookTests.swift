@@ -7,7 +7,7 @@ import TestSupport
     let db: Connection
     let told = Told()
 
-    /// What the hook was told, commit by commit.
+    /// The changes reported to the hook, commit by commit.
     final class Told {
         var changes: [DatabaseChanges] = []
         var names: [String] { changes.map { $0.tables.map(\.description).sorted().joined(separator: " ") } }
@@ -117,7 +117,7 @@ import TestSupport
             }
         }
         #expect(told.names == ["log"])
-        // What was changed before and after counts.
+        // Changes before and after count.
         try db.transaction { db in
             try db.execute("DELETE FROM tag WHERE name = 'a'")
             try? db.savepoint { db in

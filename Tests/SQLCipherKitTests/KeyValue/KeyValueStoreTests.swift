@@ -95,7 +95,7 @@ import TestSupport
         #expect(reason { try store.set("deep", to: ["a": Double.infinity]) } == .invalidArgument)
         #expect(try store.get("none", default: 4) == 4)
         #expect(try store.get("none", default: Frame(x: 1, y: 1)) == Frame(x: 1, y: 1))
-        // What could not be set leaves what was there.
+        // A value that cannot be set leaves the former value.
         try store.set("half", to: 1)
         #expect(reason { try store.set("half", to: UInt64.max) } == .invalidArgument)
         #expect(try store.get("half") == 1)
@@ -243,7 +243,7 @@ import TestSupport
         #expect(try store.get("soon", as: Int.self) == nil)
         let error = #expect(throws: DatabaseError.self) { try store.set("x", to: 1, expires: Date(timeIntervalSince1970: .nan)) }
         #expect(error?.reason == .invalidArgument)
-        // What the file holds: milliseconds since 1970, rounded down.
+        // The value in the file: milliseconds since 1970, rounded down.
         try store.set("exact", to: 5, expires: Date(timeIntervalSince1970: 4_000_000_000.2506))
         #expect(try db.fetchOne(Int64.self, "SELECT expires FROM kv_settings WHERE key = 'exact'") == 4_000_000_000_250)
         try store.remove("exact")

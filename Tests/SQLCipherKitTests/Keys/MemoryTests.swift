@@ -20,7 +20,7 @@ import KitSupport
 
         init() throws { folder = try TemporaryFolder() }
 
-        /// What SQLCipher derives, and what the slots derive, from a salt; and what is trivially made of it again.
+        /// The keys that SQLCipher and the slots derive from a salt, and bytes that are trivially turned into them.
         private func needles(salt: [UInt8], passphrase: String?, iterations: Int, slotSalt: [UInt8]? = nil) throws -> [String] {
             let hex = { (bytes: [UInt8]) in InteroperabilityTests.hex(bytes) }
             let lines = try Python.run(

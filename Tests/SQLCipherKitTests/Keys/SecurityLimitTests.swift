@@ -4,7 +4,8 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What the format cannot protect from, as the article on security says. If one of these fails, the article is to be changed.
+/// The attacks that the format cannot prevent, as the article on security says. If one of these fails, the article is to be
+/// changed.
 @Suite struct SecurityLimitTests {
     let folder: TemporaryFolder
     let key: DatabaseKey

@@ -23,7 +23,7 @@ import TestSupport
     struct Door: Sendable {
         /// The calls, which stand for their forms with `async` too; and the functions of articles, by article.
         let calls: [String]
-        /// What the caller sees for a substitute where the call does not throw. Default: the older state alone.
+        /// The rows that the caller sees for a substitute where the call does not throw. Default: the older state alone.
         var sees: [Substitute: [Int]] = [.older: [Bench.older]]
         /// Runs on the right file before it is replaced.
         var prepare: @Sendable (Bench) async throws -> Void = { _ in }

@@ -44,7 +44,7 @@ private struct Plain: SQLRecord {
     var last: Int?
 }
 
-/// What migrations create, and what records say.
+/// The schema that migrations create, and the descriptions of records.
 @Suite struct SchemaDifferenceTests {
     private static let owner = "CREATE TABLE owner(id BLOB PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE) WITHOUT ROWID"
     private static let item = """

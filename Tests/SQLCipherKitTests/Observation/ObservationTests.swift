@@ -20,7 +20,7 @@ import TestSupport
         #expect(try await titles.next() == ["one"])
         try await insert("two", database)
         #expect(try await titles.next() == ["one", "two"])
-        // What it has not read does not count, nor what is undone: the next element is that of the last write.
+        // Changes of columns that it has not read do not count, nor undone changes: the next element is the last write's.
         try await database.write { db in try db.execute("UPDATE note SET n = 5") }
         try await database.write { db in try db.execute("INSERT INTO tag VALUES ('a')") }
         struct Stop: Error {}
@@ -41,7 +41,7 @@ import TestSupport
         #expect(try await titles.next() == [])
     }
 
-    /// What the first read looks at is not known before its end: commits to other columns meanwhile are no reason for a second one.
+    /// The region of the first read is not known before its end: commits to other columns meanwhile are no reason for a second one.
     @Test func firstReadIgnoresCommitsToOtherColumns() async throws {
         let database = try Store.pool.open(folder)
         try await insert("one", database)

@@ -210,7 +210,7 @@ import TestSupport
         try expectOnlyMain()
         #expect(throws: Refusal.self) { try db.withAttached(location, as: "s", key: key) { _ in throw Refusal() } }
         try expectOnlyMain()
-        // What the closure has left open ends with it.
+        // Objects that the closure has left open end with it.
         func use(_ db: Connection) throws {
             try db.begin()
             try db.execute("INSERT INTO s.t SELECT x FROM main.t")
@@ -255,13 +255,13 @@ import TestSupport
         try expectOnlyMain()
     }
 
-    /// What keeps the attached database in use after the closure.
+    /// The objects that keep the attached database in use after the closure.
     enum Escaped: CaseIterable { case cursor, statement, blob, all }
 
     @Test(arguments: Escaped.allCases) func withAttachedEndsWhatEscapes(escaped: Escaped) throws {
         let key = try DatabaseKey.passphrase("s", cipher: .quick)
         try db.execute("INSERT INTO t VALUES ('another')")
-        // What was there before reads on.
+        // Statements from before read on.
         let outer = try db.prepare("SELECT x FROM t")
         #expect(try outer.step())
         var uses: [() throws -> Void] = []

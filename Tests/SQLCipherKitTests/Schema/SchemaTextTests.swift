@@ -86,7 +86,7 @@ import TestSupport
         text.map { $0 == "#" ? [" ", "\n", "/**/", "/* ; ' */", "--;\n", "\t"].randomElement(using: &random) ?? " " : String($0) }.joined()
     }
 
-    /// What may be done with an untrusted database, and what happens to one's own.
+    /// The operations on an untrusted database, and their effect on one's own.
     private func operations(_ own: Connection, _ theirs: String) -> [(String, () throws -> Void)] {
         func attached(_ body: (Schema) throws -> Void) throws {
             try own.withAttached(.file(folder.path(theirs)), as: "theirs", key: .passphrase("theirs").quick) { try body($0) }
@@ -143,7 +143,7 @@ import TestSupport
         #expect(try open("own.db", "mine").fetchAll(String.self, "SELECT a FROM precious") == ["mine"])
     }
 
-    /// What SQLite itself keeps as text is accepted, with its comments and odd names, and copied to the byte.
+    /// The texts that SQLite itself keeps are accepted, with its comments and odd names, and copied to the byte.
     @Test func schemaTextWrittenBySQLiteIsAccepted() throws {
         let db = try open("a.db", "theirs")
         for sql in [

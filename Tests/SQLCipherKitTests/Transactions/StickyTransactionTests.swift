@@ -48,7 +48,7 @@ import TestSupport
         return nil
     }
 
-    /// What a closure does that swallows every error.
+    /// The work of a closure that swallows every error.
     private func careless(_ db: Connection, _ cause: Cause) throws {
         let kept = try db.prepare("INSERT INTO t VALUES (?)")
         try db.execute("INSERT INTO t VALUES (5)")
@@ -151,7 +151,7 @@ import TestSupport
                 #expect(found?.reason == .misuse && found?.message.contains("savepoint(_:_:)") == true,
                     "\(String(describing: error))")
             }
-            // What only looks at one may.
+            // A statement that only looks at one may.
             _ = try db.fetchAll(OwnedRow.self, SQL(raw: "EXPLAIN " + sql.replacingOccurrences(of: "; ", with: "")))
         }
         let db = try Self.make()
@@ -211,7 +211,7 @@ import TestSupport
             { try db.transaction { try refusing($0); throw Refusal() } },
             { try db.savepoint { try refusing($0); throw Refusal() } },
             { try db.transaction { try refusing($0) } }, { try db.savepoint { try refusing($0) } },
-            // What the savepoint has done cannot be undone alone, so that all goes.
+            // The savepoint's changes cannot be undone alone, so that all go.
             { try db.transaction { db -> Void in
                 try db.execute("INSERT INTO t VALUES (6)")
                 try? db.savepoint { try refusing($0); throw Refusal() }

@@ -26,7 +26,7 @@ import TestSupport
     enum End: CaseIterable { case value, commit, rollback, error }
     struct Thrown: Error {}
 
-    /// What the closure does before it ends.
+    /// The work of the closure before it ends.
     typealias Work = @Sendable (Connection) throws -> Void
 
     private static func ended(_ end: End, _ work: @escaping Work) -> @Sendable (Connection) throws -> TransactionEnd<Int> {
@@ -198,7 +198,7 @@ import TestSupport
         }
     }
 
-    /// What another connection can do decides what a nested transaction has.
+    /// The freedom of another connection shows the locks of a nested transaction.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete], TransactionKind.allCases)
     func unavailableNestedTransactionKindThrows(_ mode: DatabaseConfiguration.JournalMode, _ outer: TransactionKind) throws {
         let folder = try TemporaryFolder()

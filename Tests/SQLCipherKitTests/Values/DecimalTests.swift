@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// What SQL makes of decimals is what Swift makes of them.
+/// Decimals in SQL give the same results as in Swift.
 @Suite struct DecimalTests {
     private func decimal(_ text: String) throws -> Decimal { try #require(Decimal(string: text)) }
 

@@ -9,7 +9,7 @@ import TestSupport
 @Suite struct NullCharacterTests {
     typealias Call = @Sendable (Fixture, String) throws -> Void
 
-    /// What the name before the NUL character stands for.
+    /// The objects that the name before the NUL character stands for.
     final class Fixture {
         let folder: TemporaryFolder
         let db: Connection
@@ -129,7 +129,7 @@ import TestSupport
         #expect(try fixture.db.fetchOne(JSONValue.self, "SELECT j FROM note")?["a"] == "x\0y")
     }
 
-    /// What SQL finds under a key, and what Swift does, is never two things.
+    /// SQL and Swift never find two different values under a key.
     @Test func jsonKeysWithNullCharacterAreRefused() throws {
         let db = try Connection(.memory)
         for text in [#"{"role\u0000x":"admin","role":"user"}"#, #"{"a":[{"role\u0000x":"admin","role":"user"}]}"#,

@@ -9,7 +9,7 @@ import TestSupport
     struct Peer: Sendable, CustomTestStringConvertible {
         var name: String
         var profile: ValueProfile
-        /// What the package, or its users, declare.
+        /// The declaration of the package, or of its users.
         var declaration: String
         /// SQL for the date `d`, in seconds since 1970, and for the UUID `u`, as text in capitals.
         var date: String
@@ -80,7 +80,7 @@ import TestSupport
         #expect(try db.count(Event.filter { $0.id.in([id, Self.uuid(8)]) && $0.created == created }) == 1)
         #expect(try db.count(Event.filter { $0.price == expected[7].price }) == 1)
         #expect(try db.fetchOne(Event.self, id: id) == expected[7])
-        // What is written is as what was there, and found where it was.
+        // Written values have the form of the values that were there, and are found in their place.
         func forms() throws -> [OwnedRow] {
             try db.fetchAll(OwnedRow.self, """
                 SELECT DISTINCT typeof(id), length(id), typeof(created), iif(typeof(created) = 'text', length(created), 0),

@@ -8,7 +8,7 @@ import TestSupport
 /// which fetches both. The model takes about twenty minutes of processor time.
 @Suite(.enabled(if: LongTests.areOn, "SQLCIPHERKIT_LONG_TESTS is not set"))
 struct RealModelTests {
-    /// What `scripts/bench vectors --texts` prints.
+    /// The output of `scripts/bench vectors --texts`.
     private struct Texts: Decodable {
         struct Query: Decodable { let text: String, passage: Int64 }
         let passages: String, model: [String], queries: [Query]

@@ -155,7 +155,7 @@ import TestSupport
         #expect(!db.isInTransaction)
     }
 
-    /// What is observed is what a search reads, in each way that it reads.
+    /// The observed region is the one that a search reads, in each way that it reads.
     @Test func searchesAreObservedByTheirChunks() throws {
         var random = SeededGenerator()
         let (vectors, _) = try rows(60, 8, keepsBits: true, random: &random)
@@ -204,7 +204,7 @@ import TestSupport
 
     // MARK: Hostile files
 
-    /// What a file may say instead. Each is an error or an answer, never a read beyond a blob.
+    /// The values that a file may have instead. Each is an error or an answer, never a read beyond a blob.
     @Test(arguments: [
         "UPDATE v_chunks SET vectors = substr(vectors, 1, length(vectors) - 1)", "UPDATE v_chunks SET vectors = x''",
         "UPDATE v_chunks SET ids = x''", "UPDATE v_chunks SET ids = ids || x'00'", "UPDATE v_chunks SET ids = CAST(ids || ids AS BLOB)",

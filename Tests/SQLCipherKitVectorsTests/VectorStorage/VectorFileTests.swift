@@ -6,7 +6,7 @@ import SQLCipherKitVectors
 import Testing
 import TestSupport
 
-/// What is done to a whole file keeps its vectors, and every program with SQLCipher can write their content.
+/// Operations on a whole file keep its vectors, and every program with SQLCipher can write their content.
 @Suite struct VectorFileTests {
     private let folder: TemporaryFolder
     private let key = InteroperableKey.key
@@ -281,7 +281,7 @@ import TestSupport
         try expectStep(after)
     }
 
-    /// What SQLite's own dump writes is the same tables again, in a program without this package.
+    /// The output of SQLite's own dump makes the same tables again, in a program without this package.
     @Test func dumpOfAnotherProgramHasTheVectors() throws {
         let db = try make(.file(path("plain")))
         let before = try answers(db)

@@ -73,7 +73,7 @@ import TestSupport
         #expect(try vectors.missing(from: 3).map { "\($0.id) \($0.text)" } == ["3 three\nx"])
         for id in 1...3 { try vectors.set([Float](repeating: Float(id), count: 8), for: Int64(id)) }
         #expect(try vectors.missingCount == 0 && vectors.count == 3)
-        // What the vector does not depend on changes nothing; a change that NOCASE does not see is one.
+        // A change of a column that the vector does not depend on changes nothing; a change that NOCASE does not see is one.
         try db.execute("UPDATE note SET seen = 1")
         #expect(try vectors.count == 3)
         try db.execute("UPDATE note SET title = 'ONE' WHERE id = 1")

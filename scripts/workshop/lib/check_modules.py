@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-# What a module may import beside what the picture says: the system's.
+# The modules that a module may import beside what the picture says: the system's.
 SYSTEM = {"AppKit", "Darwin", "Dispatch", "Foundation", "Glibc", "LocalAuthentication", "Musl", "Observation", "Security", "Swift",
           "Synchronization", "UIKit", "WinSDK", "os"}
 # Lines of code, without blank ones and comments: documentation may grow.
@@ -81,7 +81,7 @@ def reached(manifest, name):
 
 
 def inward(manifest, text):
-    """What a module sees and its ring forbids. The modules that SQLCipherKit stands for have rings, and it has none."""
+    """The modules that a module sees against its ring. The modules that SQLCipherKit stands for have rings, and it has none."""
     words, beside = rings(text)
     for name, names in manifest.items():
         for other in sorted(names):

@@ -35,7 +35,7 @@ def files():
 
 ARTICLES = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc"
 NUMBERS = {"4": "four", "5": "five", "6": "six"}
-# What is said in several places, by the file that decides: what to find there, each page that says the same, and in which words.
+# Statements in several places, by the file that decides: what to find there, each page that says the same, and in which words.
 SAME = (
     ("scripts/quickstart", r"takes about (four) minutes", ("README.md", "ARTICLES/CommandLineTool.md"), "about {} minutes"),
     ("scripts/test", r"takes about (25) minutes", ("README.md", "CONTRIBUTING.md"), "{}"),
@@ -73,7 +73,7 @@ def performance():
 
 
 def figures():
-    """What the questions and answers repeat of that table."""
+    """The figures of that table that the questions and answers repeat."""
     times, answer = performance(), (ARTICLES / "FAQ.md").read_text()
     for work, words in (("look-ups by key, default cache", "{} times for look-ups by key"),
                         ("insert 300,000 rows, write-ahead log", "{} for inserts"),
@@ -83,7 +83,7 @@ def figures():
 
 
 def round_figures():
-    """What the questions and answers, and the first lines of Performance, say in round figures of its table of work on a disk."""
+    """Round figures, in the questions and answers and the first lines of Performance, of its table of work on a disk."""
     text = (ARTICLES / "Performance.md").read_text()
     pages = {"FAQ.md": (ARTICLES / "FAQ.md").read_text(), "Performance.md": text.partition("\n### ")[0]}
     for work, words in (("records inserted in one transaction", "900,000"), ("commits of one record, each on the disk", "5,000"),
@@ -128,7 +128,7 @@ def articles():
 
 
 def claims():
-    """What the pages claim and is not so."""
+    """Claims of the pages that are not so."""
     for source, pattern, pages, form in SAME:
         found = re.search(pattern, (ROOT / source.replace("ARTICLES", str(ARTICLES))).read_text())
         if not found:

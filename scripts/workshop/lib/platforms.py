@@ -51,7 +51,7 @@ PLATFORMS = [
     Platform("WASI", "wasm32-wasi", has_engine=False, runner="wasmtime", libraries=("-Wl,-z,stack-size=1048576",)),
 ]
 
-# What other scripts say, in the same columns: compiled, linked, run, tested.
+# The results of other scripts, in the same columns: compiled, linked, run, tested.
 ELSEWHERE = [
     ("Linux, glibc, x86-64", "yes, with the Swift layer and the tool", "yes", "yes", "all tests: `scripts/test`"),
     ("Linux, one static file, x86-64", "yes, the tool", "yes", "yes, in an empty folder as its root",
@@ -134,7 +134,7 @@ def compile_all(compiler, platform, pool):
 
     def one(source):
         target = folder / ("-".join(source.relative_to(ROOT).with_suffix(".o").parts))
-        # What runs is optimised, as the kernels that are chosen then are others; but the engine would take minutes.
+        # A program that runs is optimized, as the kernels that are chosen then are others; but the engine would take minutes.
         level = "-O2" if platform.runner and source.name != "engine.c" else "-O0"
         compiler(platform, *flags, level, "-c", source, "-o", target)
         return target

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 LOGS = ROOT / ".build" / "prove"
 
-# What a machine may take beyond its minutes: its build, and the case that it is at when they are over.
+# The seconds that a machine may take beyond its minutes: its build, and the case that it is at when they are over.
 SLACK = 40 * 60
 SKIPPED = 77
 
@@ -58,7 +58,7 @@ MACHINES = [
 
 
 def numbers(minutes, seed):
-    """What a machine's line may name. Fuzzing has 14 targets, two at a time."""
+    """The names that a machine's line may use. Fuzzing has 14 targets, two at a time."""
     return {"minutes": minutes, "seed": seed, "samples": 200 * minutes, "each": max(1, minutes // 7)}
 
 

@@ -120,7 +120,7 @@ class Check:
         self.done[kind] = self.done.get(kind, 0) + 1
         pause = self.random.uniform(0.5, 4)
         if kind == "cut" and writer in chosen:
-            # What is on its way may still be acknowledged. Nothing else can be.
+            # Requests on their way may still be acknowledged. Nothing else can be.
             time.sleep(1)
             before = self.number("stored")
             time.sleep(pause)

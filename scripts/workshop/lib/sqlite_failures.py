@@ -85,7 +85,7 @@ class Failures:
         LIST.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
 
     def problems(self, found, engines, names):
-        """What differs from this list, in sentences."""
+        """The differences from this list, in sentences."""
         said = []
         for mode in ("plain", "keyed"):
             for name in names:

@@ -25,7 +25,7 @@ SHA256 = "05366adc8ee80c6b1faa71285b49d133c2121238ca58934b077fdeb95934abd4"
 SUITES = ["unstable", "testing", "stable"]
 SOURCE = WORK / f"sqlite3-{VERSION}"
 
-# What SQLite's own build gives its test program (TESTFIXTURE_FLAGS in main.mk).
+# The options that SQLite's own build gives its test program (TESTFIXTURE_FLAGS in main.mk).
 TESTING = [
     "-DSQLITE_TEST=1", "-DSQLITE_CRASH_TEST=1", "-DSQLITE_SERVER=1", "-DSQLITE_CORE", "-DBUILD_sqlite", "-DSQLITE_NO_SYNC=1",
     "-DTCLSH_INIT_PROC=sqlite3TestInit", "-DSQLITE_SERIES_CONSTRAINT_VERIFY=1", "-DSQLITE_DEFAULT_PAGE_SIZE=1024",
@@ -128,7 +128,7 @@ def unpack(offline):
 
 
 def part(source, name):
-    """What the amalgamation has of a file."""
+    """The amalgamation's part of a file."""
     match = re.search(rf"^/\*+ Begin file {re.escape(name)} \*+/\n(.*?)^/\*+ End of {re.escape(name)} \*+/\n", source, re.S | re.M)
     if match is None:
         raise Stop(f"the amalgamation does not have {name}")

@@ -9,7 +9,7 @@ import sys
 import contract
 
 TYPES = {"struct", "class", "enum", "protocol", "typealias", "macro", "associatedtype"}
-# What a reader learns the interface from, or what stands for a user of it.
+# The files from which a reader learns the interface, or that stand for a user of it.
 SHOWN = ["README.md", "Sources/SQLCipherKit/Documentation.docc", "Sources/SQLCipherKitReplication/Documentation.docc",
          "Sources/SQLCipherKitSync/Documentation.docc", "Examples",
          "Sources/SQLCipherKitCLI", "Tests/Benchmarks/Sources"]
@@ -18,7 +18,7 @@ CONVENTIONAL = set("""== != < hash encode init description debugDescription cust
                       stringValue StringInterpolation appendInterpolation appendLiteral buildArray buildBlock buildEither
                       buildExpression buildOptional wrappedValue projectedValue sqlValue""".split())
 WORD = re.compile(r"\w+")
-# What a protocol asks of a type: a reader learns the protocol. Operators are that only where a type is Equatable or Comparable.
+# A protocol's requirements: a reader learns the protocol. Operators are requirements only where a type is Equatable or Comparable.
 WITNESSES = re.compile(
     r"(hash\(into:\)|encode\(to:\)|init\((from|row|rawValue|sqlValue|\w*[lL]iteral|stringInterpolation):\)|init\(sqlValue:in:\)"
     r"|description|debugDescription|customMirror|rawValue|sqlValue(\(in:\))?|makeAsyncIterator\(\)|startIndex|endIndex"
@@ -38,7 +38,7 @@ class Symbol:
         self.path = symbol["pathComponents"]
         self.declaration = "".join(f["spelling"] for f in symbol.get("declarationFragments", []))
         location = symbol.get("location", {})
-        # What only names the right call, for a name of another library.
+        # A symbol that only names the right call, for a name of another library.
         self.is_unavailable = any(a.get("isUnconditionallyUnavailable") for a in symbol.get("availability", []))
         self.file = location.get("uri", "").split("/Sources/")[-1]
         self.line = location.get("position", {}).get("line", -1) + 1
@@ -97,7 +97,7 @@ def words_shown():
 
 
 def is_conventional(symbol):
-    """What a protocol of the standard library or a result builder asks for: no text names it."""
+    """A requirement of a protocol of the standard library or of a result builder: no text names it."""
     return symbol.name.startswith("_") or symbol.name in CONVENTIONAL
 
 

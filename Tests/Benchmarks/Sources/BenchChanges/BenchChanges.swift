@@ -2,7 +2,8 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitSync
 
-/// What a change log costs a writer, for scripts/bench changes: runs one round in an empty folder, and prints its figures as JSON.
+/// The cost of a change log to a writer, for scripts/bench changes: runs one round in an empty folder, and prints its figures as
+/// JSON.
 ///
 /// The arguments are the folder in memory, one on a disk, and a divisor of the number of rows. Each step is made with a log and
 /// without one, after each other. The figures are processor times in seconds and sizes in pages; on the disk, times by the clock.

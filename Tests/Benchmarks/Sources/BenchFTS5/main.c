@@ -45,11 +45,11 @@
     " WHERE note_fts MATCH ? GROUP BY value ORDER BY count(*) DESC, value LIMIT 10"
 
 static sqlite3 *db;
-/* What searches are timed by: the clock on the wall, or this thread's time where the environment has BENCH_THREAD_TIME. */
+/* The clock that times searches: the clock on the wall, or this thread's time where the environment has BENCH_THREAD_TIME. */
 static clockid_t search_clock = CLOCK_MONOTONIC;
 static char path[4096];
 static sqlite3_stmt *search, *newest, *page, *facets, *insert;
-/* What the hits' texts come to, so that reading them is not left out. */
+/* The size of the hits' texts, so that reading them is not left out. */
 static volatile size_t bytes_read;
 
 static void check(int rc) {

@@ -3,7 +3,7 @@ import GRDB
 import Harness
 import Workloads
 
-/// What an application does with a file on a disk, with a pool and records as GRDB's README has them.
+/// The work of an application with a file on a disk, with a pool and records as GRDB's README has them.
 func diskWorkloads() -> [(name: String, prepare: (Settings) throws -> Workload)] {
     [
         ("disk-insert", { try insertOnDisk($0, $0.rows(INSERT_MIXED_ROWS), isOneTransaction: true) }),

@@ -81,8 +81,8 @@ import Synchronization
         Double(try FileManager.default.attributesOfItem(atPath: path(name))[.size] as? Int ?? 0) / 1e6
     }
 
-    /// What a writer does in a second, and what is stored for each page in the log. Before that, as many commits let the log's file
-    /// reach its size.
+    /// The commits of a writer in a second, and the bytes stored for each page in the log. Before that, as many commits let the
+    /// log's file reach its size.
     private func commits() async throws -> [String: Double] {
         let pool = try database(), count = max(100, 20_000 / scale), store = try store()
         var replica: Replicator?
@@ -183,7 +183,7 @@ import Synchronization
         return ["follow_mb_per_second": megabytes / time]
     }
 
-    /// What steady use costs: the requests and bytes of five databases in the same ten minutes, each with a store of its own.
+    /// The cost of steady use: the requests and bytes of five databases in the same ten minutes, each with a store of its own.
     private func price() async throws -> [String: Double] {
         let uses = [
             Use(name: "trickle", pause: .milliseconds(500)), Use(name: "slow", pause: .milliseconds(500), interval: .seconds(5)),
@@ -232,7 +232,7 @@ import Synchronization
         ]
     }
 
-    /// What depends on the size of the database: the first snapshot, and a commit that waits until it is stored.
+    /// The costs that depend on the size of the database: the first snapshot, and a commit that waits until it is stored.
     private func grow() async throws -> [String: Double] {
         let pool = try database()
         var figures: [String: Double] = [:]

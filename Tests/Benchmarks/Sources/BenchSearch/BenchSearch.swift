@@ -159,7 +159,7 @@ struct BenchSearch {
     }
 }
 
-/// What searches are timed by; BenchFTS5/main.c says why there are two.
+/// The clock that times searches; BenchFTS5/main.c says why there are two.
 private let searchClock = getenv("BENCH_THREAD_TIME") == nil ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID
 
 /// Nanoseconds.

@@ -47,7 +47,7 @@ import Foundation
         print("GRDB, a library over it, and SQLCipherKit read what the other has written")
     }
 
-    /// What two processes have written, by both.
+    /// The rows that two processes have written, counted by both.
     static func count(_ path: String, _ rows: Int) throws {
         let expected = ["grdb \(rows) \(rows * (rows + 1) / 2)", "kit \(rows) \(rows * (rows + 1) / 2)"]
         do {

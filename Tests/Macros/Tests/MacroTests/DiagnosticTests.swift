@@ -1,6 +1,6 @@
 import Testing
 
-/// What cannot be a record is said where it stands, and nothing else is made of it.
+/// A declaration that cannot be a record is reported in its place, and expands to nothing.
 @Suite struct DiagnosticTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String

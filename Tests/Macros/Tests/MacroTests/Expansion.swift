@@ -6,7 +6,7 @@ import SwiftSyntax
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
 
-/// What the macros make of a source, and what they find wrong with it.
+/// The macros' expansion of a source, and their diagnostics.
 struct Expansion {
     let text: String
     /// Each with the source of the place that it is at.

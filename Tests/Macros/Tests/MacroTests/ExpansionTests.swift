@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the macro writes is what one would write by hand.
+/// The macro writes the code that a person would write by hand.
 @Suite struct ExpansionTests {
     /// A conformance that is written out is not repeated.
     @Test(arguments: ["SQLRecord": ": SQLPositionalRecord", "SQLPositionalRecord": ": SQLRecord"])

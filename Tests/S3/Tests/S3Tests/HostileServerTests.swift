@@ -58,7 +58,7 @@ import Testing
         #expect(asked.withLock { $0 } == 0)
     }
 
-    /// What a server answers gets into logs and onto terminals.
+    /// A server's answers get into logs and onto terminals.
     @Test func serverErrorCodeIsSanitized() async throws {
         let body = "<Code>Slow\u{1b}[31mDown\n" + String(repeating: "x", count: 1000) + "</Code>"
         let server = try EndlessServer { send in

@@ -123,7 +123,7 @@ import Testing
     }
 }
 
-/// What has happened how often.
+/// The number of each event.
 final class Seen: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 

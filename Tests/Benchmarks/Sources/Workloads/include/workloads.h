@@ -1,4 +1,4 @@
-/* What every variant works on: the same tables with the same rows, filled by SQL alone.
+/* The data of every variant: the same tables with the same rows, filled by SQL alone.
  *
  * Swift imports a macro only if it is a single literal: hence the long lines. */
 #ifndef WORKLOADS_H
