@@ -18,7 +18,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
 
     static let all: [FuzzTarget] = [.database, .log, .journal, .jsonb, .json, .changeset, .message, .query, .tokens, .vectors] + internals
 
-    /// Those that call what is not public, which a release build does not show.
+    /// Targets that call functions that are not public, which a release build does not show.
     private static var internals: [FuzzTarget] {
         #if DEBUG || SQLCIPHERKIT_TESTABLE
             [.slots, .page, .notes, .replica, .run, .script, .csv, .jsonLines, .numpy, .arguments]

@@ -8,7 +8,7 @@ import TestSupport
     struct Listing: Sendable, CustomTestStringConvertible {
         let article: String
         let suite: String
-        /// Those that run.
+        /// The rows that run.
         let run: [Port]
         /// The number of rows that begin with each letter.
         let counts: [Character: Int]

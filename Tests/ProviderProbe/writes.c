@@ -176,7 +176,7 @@ int run_writes(const char *folder) {
     static const int caches[] = {2, 40, 5000};
     int wrong = sqlite3_config(SQLITE_CONFIG_LOG, take_log, NULL) != SQLITE_OK;
     for (size_t k = 0; k < kernel_set_count; k++) {
-        /* Those that can do it; and one that cannot, for which nothing may be different. */
+        /* The sets that can do it; and one that cannot, for which nothing may be different. */
         if (!is_available(&kernel_sets[k]) || (k > 0 && !(kernel_sets[k].features & SQLCIPHERKIT_CPU_AVX2))) {
             continue;
         }

@@ -46,7 +46,7 @@ extension SweepScenario {
         let pages = try source(folder), file = try RestoredFile(at: folder + "/b.db", replacing: false)
         try pages.withUnsafeBytes { pages in
             for page in 0..<pages.count / pageSize {
-                // Those of something else are in the wrong place, and too many.
+                // Pages of something else are in the wrong place, and too many.
                 let place = kind == 1 ? page : pages.count / pageSize - page
                 try file.write(UnsafeRawBufferPointer(rebasing: pages[page * pageSize..<(page + 1) * pageSize]), at: place * pageSize)
                 if page == 2 { try file.record([kind, 3]) }

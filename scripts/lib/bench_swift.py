@@ -231,7 +231,7 @@ def main():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
     executables = build(options.variants)
     offers = {variant: command([executable]).split() for variant, executable in executables.items()}
-    # Those on a disk are a suite of their own.
+    # Workloads on a disk are a suite of their own.
     workloads = list(dict.fromkeys(name for names in offers.values() for name in names if not name.startswith("disk-")))
     unexplained = [name for name in workloads if name not in WORKLOADS]
     if unexplained:

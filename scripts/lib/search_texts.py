@@ -5,7 +5,7 @@ have all."""
 
 import unicodedata
 
-# What a language has of each, and its sentences. Between `{city}` and `{topic}` of the first sentence stands what also stands
+# A language's names of each, and its sentences. Between `{city}` and `{topic}` of the first sentence stands what also stands
 # there where someone types the two in a row.
 LANGUAGES = {
     "ja": {

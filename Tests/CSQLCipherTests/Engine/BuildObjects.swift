@@ -7,7 +7,7 @@ enum BuildObjects {
     /// A target's folder of sources.
     private static let sources = ["CSQLCipher": "CSQLCipher", "CSQLCipherProvider": "CSQLCipher", "SQLCipher": "SQLCipher"]
 
-    /// Those of sources that are gone stay there until the folder is cleaned: they are left out.
+    /// Objects of sources that are gone stay there until the folder is cleaned: they are left out.
     static func files(ofTarget target: String) throws -> [URL] {
         let source = Repository.file("Sources/\(sources[target] ?? target)").path
         var folder = try program.deletingLastPathComponent()

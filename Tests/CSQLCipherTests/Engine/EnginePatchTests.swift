@@ -140,7 +140,7 @@ import Testing
     }
 
     #if os(Linux)
-    /// That of `System/secure.c` is the only one.
+    /// The `memset` of `System/secure.c` is the only one.
     @Test func theProgramHasThePackagesMemset() throws {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let listing = try Command.run("nm", ["-g", "--defined-only", program])

@@ -9,7 +9,7 @@ struct CrashCut {
 
     /// The number of changes that were made.
     var end: Int
-    /// Those that are not on the disk, or not as a whole.
+    /// The changes that are not on the disk, or not as a whole.
     var missing: [Int: Extent] = [:]
 }
 
@@ -90,7 +90,7 @@ struct CrashCuts {
         for file in Set(open.map { log.changes[$0].file }) {
             cuts.append(without(open.filter { log.changes[$0].file == file }, end))
             cuts.append(without(open.filter { log.changes[$0].file != file }, end))
-            // Its content alone, under every name.
+            // The file's content alone, under every name.
             cuts.append(without(open.filter { log.changes[$0].isOfContent && log.changes[$0].file == file }, end))
             cuts.append(without(open.filter { log.changes[$0].isOfContent && log.changes[$0].file != file }, end))
         }

@@ -173,7 +173,7 @@ import TestSupport
                 let different = Set(lent.map { ObjectIdentifier($0) })
                 try #require(different.count == lent.count, "a slot was lent twice")
             }
-            // Those that are left are served or told, and none waits for ever.
+            // Calls that are left are served or told, and none waits for ever.
             while let held = model.fates.first(where: { if case .has = $0.value { true } else { false } })?.key {
                 model.release(held)
                 driver.release(held)

@@ -22,7 +22,7 @@ import TestSupport
             #expect(a == b, "\(sql)\n\(a)\n\(b)")
             #expect(!a.text.contains("MARK"), "\(sql)\n\(a)")
             if a.rows != nil { answered += 1 } else if a.isRefusal { refused += 1 }
-            // That the forms do try: without the restriction many of them get there.
+            // Shows that the forms do try: without the restriction many of them get there.
             if number % 10 == 0, Outcome(unrestricted, sql).text.contains("MARK") { reaching += 10 }
         }
         #expect(answered > count / 20 && refused > count / 5 && reaching > count / 20, "\(answered) answered, \(refused) refused, \(reaching) reach")

@@ -32,7 +32,7 @@ import TestSupport
         return state
     }
 
-    /// Those that can be asked without an effect.
+    /// The pragmas that can be asked without an effect.
     private func readable() throws -> [String] {
         let actions: Set = [
             "incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint", "case_sensitive_like", "function_list", "pragma_list",

@@ -202,7 +202,7 @@ import TestSupport
     }
     #endif
 
-    /// Those of tables without a key of their own as well, to which VACUUM in SQL gives new ones; for what refers to them.
+    /// Row ids of tables without a key of their own as well, to which VACUUM in SQL gives new ones; for what refers to them.
     @Test(arguments: [true, false]) func vacuumCallKeepsRowIDs(isEncrypted: Bool) throws {
         let db = try Connection(.file(folder.path("a.db")), key: isEncrypted ? key.quick : nil)
         try db.execute(SQLScript("""

@@ -120,7 +120,7 @@ import TestSupport
         }
     }
 
-    /// That the search above can find something: what a vacuum leaves.
+    /// Shows that the search above can find something: the rest that a vacuum leaves.
     @Test func vacuumLeavesIndexWordsAndStatistics() throws {
         let form = Form(mode: .delete, autoVacuum: 0, isEncrypted: true)
         let db = try open(form)

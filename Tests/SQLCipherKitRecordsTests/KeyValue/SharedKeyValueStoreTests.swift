@@ -98,7 +98,7 @@ import TestSupport
                 return "\(call.1)\(call.2)\(call.3 == nil ? "" : " async")"
             }
         }
-        // Those for one key. The others go through `read` and `write`, so that several are one snapshot or one transaction.
+        // The calls for one key. The others go through `read` and `write`, so that several are one snapshot or one transaction.
         func isForOneKey(_ call: String) -> Bool { call.prefixMatch(of: #/(get|contains|set|remove)\(_ key/#) != nil }
         let own = try calls("KeyValueStore.swift").filter(isForOneKey)
         let shared = try calls("SharedKeyValueStore.swift").filter(isForOneKey)

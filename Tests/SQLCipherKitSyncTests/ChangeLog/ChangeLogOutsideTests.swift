@@ -260,7 +260,7 @@ import TestSupport
             """))
         #expect(error { try open(db, "title") }?.message.contains("words") == true)
         try open(db, "body")
-        // Those of a table of vectors.
+        // The tables and triggers of a table of vectors.
         try db.execute(SQLScript("""
             CREATE TABLE v_chunks(chunk INTEGER PRIMARY KEY); CREATE TABLE v_missing(id INTEGER PRIMARY KEY);
             CREATE TRIGGER v_updated AFTER UPDATE ON note WHEN CAST(old.body AS BLOB) IS NOT CAST(new.body AS BLOB) BEGIN

@@ -256,7 +256,7 @@ import TestSupport
         try await a.synchronize(with: store)
         try set(a, "a", "1")
         try await a.synchronize(with: store)
-        // Those that have had it are gone: only what followed it is left.
+        // The copies that have had it are gone: only later changes are left.
         remove(chain)
         var again = try peer("h")
         try set(again, "new", "1")
