@@ -200,7 +200,7 @@ public actor ReplicaFollower {
         while true {
             do {
                 var reader = replica
-                // What was missed for long is in the index by now.
+                // Links that were missed for long are in the index by now.
                 if !looksAtHead { try await reader.extend(isPartial: true) }
                 if looksAtHead || reader.tail.isClosed || !reader.tail.isWhole { try await reader.update() }
                 replica = reader
@@ -280,7 +280,7 @@ public actor ReplicaFollower {
     private func write(
         _ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place, _ held: HeldPlace
     ) async throws {
-        // Whether the transaction is committed is known only afterwards.
+        // The outcome of the commit is known only afterwards.
         state.intent = Replicator.Position(generation: UInt64(generation), commit: place.commits)
         // From now on the copy may have what was seen, and follows nothing else.
         state.held = held
@@ -386,7 +386,7 @@ private final class PageSpool {
             throw DatabaseError(code: .cannotOpen, message: "\(path) cannot be made: \(reason)", path: path)
         }
         (self.file, self.pageSize) = (file, pageSize)
-        // It goes away with the process.
+        // The file goes away with the process.
         unlink(path)
     }
 
@@ -514,7 +514,7 @@ private struct FollowerState: Codable {
             }
             return state
         } catch {
-            // What has taken the name in the meantime is no copy.
+            // The file that has taken the name in the meantime is no copy.
             if let former { try? OwnFile.replace(Self.path(for: path), with: former) } else { unlink(Self.path(for: path)) }
             if !FileManager.default.fileExists(atPath: path) { unlink(Self.path(for: path) + "-lock") }
             throw error

@@ -100,7 +100,7 @@ struct ReplicaTail {
     /// The same after a head of the same term was read that includes some of the links.
     func trimmed(to place: ChainPlace) -> ReplicaTail {
         guard end.term == place.term, end.link >= place.link else { return ReplicaTail(after: place) }
-        // What is left continues the head, or begins again.
+        // The links that are left continue the head, or the tail begins again.
         let left = links.filter { $0.number >= place.link }
         guard let first = left.first else {
             var tail = ReplicaTail(after: place)

@@ -287,7 +287,7 @@ struct ReplicaReader {
                         block.generation == generation, block.kind == .opening || block.pageSize == pageSize
                     else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
                     before = tag
-                    // What was read already.
+                    // Blocks that were read already.
                     if block.end < place.frames || block.end == place.frames && block.predecessor != place.predecessor { continue }
                     // The first block that is used continues what is there, or has it.
                     let continues = block.first == place.frames && place.block == nil && block.predecessor == place.predecessor

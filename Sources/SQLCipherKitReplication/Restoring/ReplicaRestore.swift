@@ -203,7 +203,7 @@ extension Replicator {
             }
             return nil
         }
-        // What this machine has stored or restored before must be there.
+        // The states that this machine has stored or restored before must be there.
         for section in head.sections.suffix(1) {
             guard let held = try ReplicaMemory(of: path, section: section.id).read().first else { continue }
             _ = try await ReplicaReader(store, key: key, holding: held)

@@ -397,7 +397,7 @@ extension Replicator {
             try await continueSnapshot()
             try await restartLargeLog()
         } catch is ReplicaSource.Gap {
-            // What was read is stored: it continues the generation. What follows it is lost as separate commits.
+            // The frames read so far are stored: they continue the generation. Later frames are lost as separate commits.
             needsGeneration = true
             source?.release()
             throw DatabaseError(
@@ -446,7 +446,7 @@ extension Replicator {
         needsGeneration = false
         try beginSnapshot(after: sealed.tag)
         try await finishPendingLink()
-        // What a successor removes, should this process end.
+        // The head names the objects that a successor removes, should this process end.
         try await storeHead()
     }
 
@@ -576,7 +576,7 @@ extension Replicator {
         if let failedRestart, .now - failedRestart < .seconds(1) { return }
         failedRestart = .now
         guard source.moveLog() else { return }
-        // What was committed meanwhile is stored first, so that writers wait only for what little is left.
+        // Commits made meanwhile are stored first, so that writers wait only for the little that is left.
         for _ in 0..<4 {
             let before = shippedSize
             try await ship()
@@ -716,7 +716,7 @@ extension Replicator {
         let isNew = head.sections != pending.head.sections
         (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
         guard isNew else { return }
-        // It has all that the links before it have.
+        // The head has all that the links before it have.
         (links, isHeadUnproven, isLastNew) = ([], true, true)
         try remember(isDurable: true)
     }
@@ -1100,7 +1100,7 @@ extension Replicator {
         do {
             try place.require(in: end, former.opening)
             if place.place.tag == end.tag { return false }
-            // What was stored since is of this database if its log has it: then the process was killed.
+            // Later links are of this database if its log has their frames: then the process was killed.
             try source.resume(at: former.tail.mark ?? former.contents.mark)
             return false
         } catch let error as DatabaseError where error.reason == .replicaRolledBack {
@@ -1123,8 +1123,8 @@ extension Replicator {
                 + "database, remove \(memory?.path ?? "")")
     }
 
-    /// What the database holds of the newest section that is there, from which it goes on in another one: its key or its salt was
-    /// changed. Another machine must not have gone on from what this one holds.
+    /// The database's place in the newest section that is there, from which it goes on in another section: its key or its salt was
+    /// changed. Another machine must not have gone on from this place.
     /// - Returns: nil if the database holds nothing of the replica; and the sections before that one, which the head may no longer
     ///   name, if the key opens it: a copy that has not looked for so long comes from one of them.
     /// - Throws: as ``mayContinue(_:_:_:_:)``.
@@ -1150,7 +1150,7 @@ extension Replicator {
             let prefix = ReplicaNames(last).link(0, of: place.term).dropLast()
             for object in try await store.list(prefix: String(prefix)) {
                 guard let number = UInt64(object.name.dropFirst(prefix.count)), number >= place.link else { continue }
-                // It may be this database's, of which it has not heard.
+                // The link may be this database's own, whose storing was not confirmed.
                 let tag = try await store.get(object.name)?.bytes.suffix(place.tag.count)
                 guard let tag, !known.contains(where: { tag.elementsEqual($0.place.tag) }) else { continue }
                 throw lacking(memory)
@@ -1172,8 +1172,8 @@ extension Replicator {
         }
     }
 
-    /// What of several places has the newest state, if nothing after it can be restored: who has stored that has ended before its
-    /// first snapshot was complete.
+    /// The one of several places that has the newest state, if nothing after it can be restored: the writer of later links has
+    /// ended before its first snapshot was complete.
     /// - Parameter version: the version of the head that was read.
     private func newest(of held: [HeldPlace], _ version: String) async throws -> HeldPlace? {
         guard let reader = try await reader(version, needsState: true), !reader.isSuperseded else { return nil }
@@ -1283,7 +1283,7 @@ extension Replicator {
     /// If this actor is busy for so long that writers would wait for a quarter of a second, ``LogHolds`` gives the log up.
     private func letCheckpointGoOn() {
         guard let source, source.holds.isCheckpointWaiting else { return }
-        // What it may go on from is not read yet.
+        // The place from which it may go on is not read yet.
         guard isClaimed, !needsGeneration else { return letGo() }
         do {
             // Up to where it was looked at before, and what was committed until the checkpoint began. If there is always more,

@@ -73,7 +73,7 @@ struct SnapshotRun {
     private mutating func readPart(
         from source: ReplicaSource, _ contents: ReplicaContents, upTo size: Int, time: Int64, age: UInt64
     ) throws {
-        // What fails is read again.
+        // Pages are read again after a failure.
         var run = self
         let pageSize = source.pageSize, limit = max(1, size / pageSize)
         var block = ReplicaBlock(

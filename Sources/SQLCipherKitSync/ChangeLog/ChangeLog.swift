@@ -602,7 +602,7 @@ extension ChangeLog {
         var first = Int64.max
         for (origin, mark) in own.marks where common.sequence(of: origin) < mark.sequence {
             let last = common.sequence(of: origin), next = try store.entry(after: last, of: origin)
-            // What is not in the log, as it came with a whole state or was pruned, is later than the last one before it.
+            // An entry that is not in the log, as it came with a whole state or was pruned, is later than the last entry before it.
             let isNext = next?.sequence == last + 1
             first = min(first, isNext ? next?.clock ?? 0 : (common.marks[origin]?.clock ?? 0) + 1)
         }
@@ -832,7 +832,7 @@ extension ChangeLog {
                     """)
         }
         for (origin, mark) in message.since.marks {
-            // What another copy with this name has stored comes first.
+            // The entries that another copy with this name has stored come first.
             let isOther = try resolvesForks && origin == localPeer && !isSame(origin, mark, own)
             guard !isOther, own.sequence(of: origin) >= mark.sequence else {
                 throw DatabaseError(
@@ -988,7 +988,7 @@ extension ChangeLog {
                 let places = table.otherPlaces.filter { isWhole || columns.contains(SQLName(table.columns[$0])) }
                 if row.isInserted || !places.isEmpty { add(row.isInserted ? .insert : .update, places, base) }
             } else if row.isInserted {
-                // It was inserted in place of another one, of which nothing is known any more.
+                // The row was inserted in place of another row, of which nothing is known any more.
                 add(.insert, [], .ancient)
                 add(.delete, [], stamp)
             } else if row.isDeleted {
@@ -1014,7 +1014,7 @@ extension ChangeLog {
         var last: Position.Mark?
         let mark = own.marks[localPeer]
         if message.isSnapshot {
-            // It does not say which of the entries that no other peer is known to have are the same.
+            // A snapshot does not say which of the entries that no other peer is known to have are the same.
             if let theirs = message.until.marks[localPeer], let mark,
                 try theirs.sequence > mark.sequence || !isSame(localPeer, theirs, own)
             { last = try published() }

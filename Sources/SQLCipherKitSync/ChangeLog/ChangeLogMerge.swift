@@ -372,7 +372,7 @@ extension ChangeLogMerge {
             guard insert != .ancient, message.until.includes(insert) else { continue }
             let work = try work(table, key)
             if work.row.cells.values.contains(where: isUnseen) { try loseRow(table, key, to: nil, kept: nil) }
-            // It has forgotten when. What is logged again after this is for no other row.
+            // The sender has forgotten when. Changes that are logged again after this are for no other row.
             _ = work.row.deleted(insert, ChangeStamp(clock: max(insert.clock, message.horizon), peer: message.sender))
             work.delete()
             outcome.count(table.name) { $0.applied += 1 }

@@ -32,7 +32,7 @@ struct ChangeLogRow: Hashable {
 
     /// - Returns: whether the row is deleted by this change.
     mutating func deleted(_ base: ChangeStamp, _ stamp: ChangeStamp) -> Bool {
-        // It may belong to an earlier row with the same key.
+        // The change may belong to an earlier row with the same key.
         guard base == insert else { return false }
         let wasThere = gone == nil
         // Pruning needs the later time.

@@ -507,7 +507,7 @@ extension Changeset {
         var flags: Int32 = 0
         if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
         if !options.reportsNoOpChanges { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
-        // What ends every statement ends as well those with which SQLite undoes its own savepoint, and leaves it open.
+        // A progress handler that ends every statement also ends those that undo SQLite's own savepoint, which then stays open.
         flags |= SQLITE_CHANGESETAPPLY_NOSAVEPOINT
         defer {
             sqlite3_free(rebase)

@@ -60,7 +60,7 @@ struct ChangeExchange {
             throw DatabaseError.damagedChanges("there are more than \(Self.largestChainCount) copies")
         }
         for chain in listed.keys { listed[chain]?.sort { $0.number < $1.number } }
-        // What this copy has stored is no longer there: the store has gone back, and all that was read of it may be gone too.
+        // Objects of this copy are no longer there: the store has gone back, and all that was read of it may be gone too.
         if let chain = chains[own], chain.next > (listed[own]?.last?.number ?? -1) + 1 { chains = [:] }
     }
 
@@ -94,7 +94,7 @@ struct ChangeExchange {
                     }
                 }
             } while isMoved
-            // What others have removed since the list was read has something new in its place.
+            // Objects that others have removed since the list was read have new objects in their place.
             if !isMissing, !isLacking || attempt > 1 { break }
         }
         outcome.isComplete = outcome.isComplete && error == nil
@@ -160,7 +160,7 @@ struct ChangeExchange {
             var next = place, mine = known
             next.note(message)
             try log.setChain(next, chain, in: id)
-            // What was taken on trust is compared with others soon.
+            // Rows that were taken on trust are compared with others soon.
             if isTrusted, mine != nil {
                 mine?.checked = nil
                 if let mine { try log.setChain(mine, own, in: id) }
@@ -188,7 +188,7 @@ struct ChangeExchange {
                 if isSearching, !begins { continue }
                 if !begins, number != next { throw Gone() }
                 if !begins, let tag, link.predecessor != tag {
-                    // It is not what it was when it was read: it was restored from a copy, or another copy has gone on with it.
+                    // The chain is not the one that was read: it was restored from a copy, or another copy has gone on with it.
                     if number == place.next, place.tag != nil, number > first, restarted.insert(chain).inserted {
                         place = ChangeChain(next: first)
                         return try await message(chain, &place)
@@ -246,7 +246,7 @@ struct ChangeExchange {
         // A message that was not completed is left behind.
         var number = max(chain?.next ?? 0, (listed[own]?.last?.number ?? -1) + 1)
         var tag = chain?.tag ?? [UInt8](repeating: 0, count: ReplicaKey.tagCount)
-        // It may be another object than the one that was read or stored there last.
+        // The last object may be another object than the one that was read or stored there last.
         if let last = listed[own]?.last, last.number + 1 != chain?.next || last.size != chain?.lastSize {
             tag = ChangeLink.tag(of: try await object(last.number, own))
         }
