@@ -406,8 +406,8 @@ private struct ChangeSending: Sendable {
         (self.own, stored, store) = (own, exchange.stored, exchange.store)
         others = exchange.chains.filter { $0.key != exchange.own && exchange.listed[$0.key] != nil }
         isLacking = exchange.isLacking
-        // What is damaged in this copy's own chain has to go, unless it may be of another copy with its name. If this copy refuses
-        // what is there, as after a restore of an older schema, it has to wait until it can take it.
+        // Damaged objects of this copy's own chain have to go, unless they may be of another copy with its name. If this copy
+        // refuses the objects there, as after a restore of an older schema, it has to wait until it can take them.
         let error = exchange.ownError as? DatabaseError
         isBroken = error?.reason == .replicaDamaged || error == .malformedLog
         isBehind = exchange.isBehind || exchange.ownError != nil && !isBroken
