@@ -9,9 +9,10 @@ import SQLCipherKitCore
 final class WordStems {
     let language: FullTextSearch.Language
     private let rules: OpaquePointer?
+    private let nounEndings: [[FullTextSearch.Language.NounEnding]]
 
     init(_ language: FullTextSearch.Language) throws {
-        self.language = language
+        (self.language, nounEndings) = (language, language.nounEndings)
         rules = language.rules.flatMap { sqlcipherkit_stems_open(Int32($0)) }
         if rules == nil, language.rules != nil { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
     }
@@ -38,7 +39,8 @@ final class WordStems {
 
     /// Returns a noun without the ending of its plural or of its definite form, and `nyckel` as `nyckl`, as in `nycklar`.
     private func base(of word: [UInt8]) -> [UInt8] {
-        for (ending, base) in language.nounEndings where word.count - ending.count + base.count >= 3 {
+        guard let last = word.last, last < nounEndings.count else { return word }
+        for (ending, base) in nounEndings[Int(last)] where word.count - ending.count + base.count >= 3 {
             if word.suffix(ending.count).elementsEqual(ending) { return word.dropLast(ending.count) + base }
         }
         return word
@@ -117,16 +119,23 @@ extension FullTextSearch.Language {
         }
     }
 
-    /// Endings of nouns, the first that fits, and those in their place, in letters without accents.
-    fileprivate var nounEndings: [(ending: [UInt8], base: [UInt8])] { Self.nounEndings[self] ?? [] }
+    fileprivate typealias NounEnding = (ending: [UInt8], base: [UInt8])
 
-    private static let nounEndings: [Self: [(ending: [UInt8], base: [UInt8])]] = [
+    /// Endings of nouns and their replacements, in letters without accents, by the last letter; the first that fits counts.
+    fileprivate var nounEndings: [[NounEnding]] { Self.nounEndings[self] ?? [] }
+
+    private static let nounEndings: [Self: [[NounEnding]]] = [
         .danish: "mmet:m mmer:m mmen:m kel:kl gel:gl sel:sl",
         .dutch: """
             eaus:eau ssen:s nnen:n llen:l ppen:p mmen:m rren:r ffen:f ggen:g ieen:ie zen:s ven:f ies:ie ens:en ers:er els:el \
             es:e as:a os:o
             """,
         .french: "eaux:eau aux:al ives:if ive:if x: s:",
+        .german: """
+            glas:glas gras:gras aus:aus eus:eus nus:nu us: odi:od aum:aum aums:aum datum:dat datums:dat tum:tum tums:tum um: \
+            ums: hemata:hem hemas:hem hema:hem ata:a as:a ontos:ont onto:ont isikos:isik isiko:isik os:o ys:y ps:p vs:v eln:el \
+            els:el ern:er ers:er
+            """,
         .italian: "chi:co ghi:go che:ca ghe:ga",
         .norwegian: "mmet:m mmer:m mmen:m kel:kl gel:gl sel:sl",
         .portuguese: "oes:ao aes:ao aos:ao ens:em ins:im ons:om uns:um ais:al eis:el ois:ol res:r zes:z s:",
@@ -135,10 +144,12 @@ extension FullTextSearch.Language {
             mmet:m heten:het het:het andet:ande anden:ande kel:kl gel:gl keln:kl geln:gl eln:el ern:er ets: et: ans:a an:a
             """,
     ].mapValues { rules in
-        rules.split(separator: " ").map { rule in
-            let sides = rule.split(separator: ":", omittingEmptySubsequences: false)
-            return (Array(sides[0].utf8), Array(sides[1].utf8))
+        var endings = Array(repeating: [NounEnding](), count: 128)
+        for rule in rules.split(whereSeparator: \.isWhitespace) {
+            let sides = rule.split(separator: ":", omittingEmptySubsequences: false).map { Array($0.utf8) }
+            endings[Int(sides[0].last ?? 0)].append((sides[0], sides[1]))
         }
+        return endings
     }
 
     /// Words that lose their vowel before another word, and stand before an apostrophe: `l'arbre`.

@@ -102,6 +102,10 @@ import TestSupport
         (FullTextSearch.Language.danish, "sekvensen sekvens, kvaliteten kvalitet, artikler artikel, noglerne nogle, programmer program"),
         (.dutch, "locaties locatie, plannen plan, getallen getal, grenzen grens, codes code, licenties licentie"),
         (.french, "essais essai, tissus tissu, lieux lieu, indications indication, natives natif"),
+        (.german, """
+            algorithmen algorithmus, kriterien kriterium, menus menu, themen thema, schemata schema, konten konto, modi modus, \
+            feldern feld, fenstern fensters, artikeln artikels, daten datum, makros makro, arrays array, archivs archiv
+            """),
         (.italian, "righe riga, buchi buco, paghe paga"),
         (.norwegian, "kvaliteten kvalitet, programmer program, foresporsler foresporsel, friheten frihet"),
         (.portuguese, "acoes acao, dimensoes dimensao, imagens imagem, animais animal, cartoes cartao"),
