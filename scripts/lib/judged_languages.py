@@ -94,8 +94,10 @@ def nouns(language, dictionary, vocabulary):
     if language == "german":
         from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
         text = lambda word: word.decode() if isinstance(word, bytes) else word  # noqa: E731
-        known = ((text(word), text(base)) for word, base in DefaultDictionaryFactory().get_dictionary("de").items())
-        return {word.lower(): base.lower() for word, base in known if word[:1].isupper()}
+        known = [(text(word), text(base)) for word, base in DefaultDictionaryFactory().get_dictionary("de").items()]
+        # Without verbs and adjectives that are nouns as well, such as `das Öffnen`: rows with the verb would count as wrong.
+        others = {word for pair in known for word in pair if word[:1].islower()}
+        return {word.lower(): base.lower() for word, base in known if word[:1].isupper() and word.lower() not in others}
     if language == "russian":
         import pymorphy3
         analyzer = pymorphy3.MorphAnalyzer()
