@@ -103,6 +103,6 @@ extension String {
     /// True if FTS5's syntax accepts the text as a function's name.
     var isFunctionName: Bool {
         guard let first = utf8.first, !(0x30...0x39).contains(first) else { return false }
-        return unicodeScalars.allSatisfy { $0.isASCIIWordCharacter || $0 == "_" }
+        return utf8.allSatisfy { $0.isASCIIWordByte || $0 == UInt8(ascii: "_") }
     }
 }

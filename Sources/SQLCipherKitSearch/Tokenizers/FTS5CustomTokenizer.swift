@@ -179,39 +179,7 @@ package struct FTS5CompatibilityFolding: FTS5TokenFilter {
     }
 }
 
-/// Decodes UTF-8 from FTS5, which need not be well-formed.
-enum UTF8Scalar {
-    /// The scalar at a position and its length in bytes; U+FFFD and 1 if the bytes are invalid.
-    static func decode(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> (Unicode.Scalar, Int) {
-        let first = bytes[position]
-        if first < 0x80 { return (Unicode.Scalar(first), 1) }
-        let length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
-        guard first >= 0xc2, first <= 0xf4, position + length <= bytes.count else { return ("\u{FFFD}", 1) }
-        var value = UInt32(first) & (0x7f >> UInt32(length))
-        for offset in 1..<length {
-            let byte = bytes[position + offset]
-            guard byte & 0xc0 == 0x80 else { return ("\u{FFFD}", 1) }
-            value = value << 6 | UInt32(byte & 0x3f)
-        }
-        return Unicode.Scalar(value).map { ($0, length) } ?? ("\u{FFFD}", 1)
-    }
-}
-
 extension Unicode.Scalar {
-    var isASCIIWordCharacter: Bool {
-        (value >= 0x30 && value <= 0x39) || (value >= 0x41 && value <= 0x5a) || (value >= 0x61 && value <= 0x7a)
-    }
-
-    /// True if the scalar can be part of a word for `unicode61`.
-    var isPartOfWord: Bool {
-        switch properties.generalCategory {
-        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber, .letterNumber,
-            .otherNumber, .privateUse, .nonspacingMark, .spacingMark, .enclosingMark:
-            true
-        default: false
-        }
-    }
-
     /// True if the scalar is a letter or mark of a script without spaces between words. Korean has spaces, but around compounds
     /// with their particles.
     var isUnspacedScript: Bool {
