@@ -44,7 +44,7 @@ struct Vocabulary {
             }
         }
         for place in places {
-            let number = firstNumber { $0 > place } - 1
+            let number = starts.firstPlace { $0 > place } - 1
             let start = starts[number], stop = number + 1 < starts.count ? starts[number + 1] - 1 : end
             guard place - start >= Self.shortest, hasWord(Array(bytes[start..<place])) else { continue }
             try body(bytes[place..<stop], bytes[start..<stop], documents[number])
@@ -69,17 +69,7 @@ struct Vocabulary {
             }
             return bytes[start + word.count] == 0 ? 0 : 1
         }
-        let number = firstNumber { compare($0) >= 0 }
+        let number = starts.firstPlace { compare($0) >= 0 }
         return number < starts.count && compare(starts[number]) == 0
-    }
-
-    /// Returns the number of the first word for whose start a condition holds, which holds for all after it too.
-    private func firstNumber(where holds: (Int) -> Bool) -> Int {
-        var low = 0, high = starts.count
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(starts[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }

@@ -28,6 +28,7 @@ struct SearchMarker {
     }
 
     private let index: SearchIndex
+    // Words by their hashes. At worst, two with the same hash mark one word too many.
     private var words: [UInt64: [(slot: Int, columns: Set<Int>?)]] = [:]
     private var phrases: [UInt64: [Sequence]] = [:]
     private var prefixes: [(bytes: [UInt8], hash: UInt64)] = []
@@ -48,9 +49,7 @@ struct SearchMarker {
     init(_ phrases: [Phrase], _ index: SearchIndex) {
         self.index = index
         for phrase in phrases {
-            var hashes = phrase.places.map { tokens in
-                Set(tokens.map { token in token.withUnsafeBufferPointer { Self.hash($0) } })
-            }
+            var hashes = phrase.places.map { tokens in Set(tokens.map { $0.withUnsafeBufferPointer(\.hash) }) }
             if phrase.isPrefix, let last = phrase.places.last {
                 // A word that begins with it has the same hash, in addition to its own.
                 hashes[hashes.count - 1] = Set(last.map { prefix($0) })
@@ -65,14 +64,9 @@ struct SearchMarker {
     }
 
     private mutating func prefix(_ bytes: [UInt8]) -> UInt64 {
-        let hash = ~bytes.withUnsafeBufferPointer { Self.hash($0) }
+        let hash = ~bytes.withUnsafeBufferPointer(\.hash)
         if !prefixes.contains(where: { $0.hash == hash }) { prefixes.append((bytes, hash)) }
         return hash
-    }
-
-    /// FNV-1a. At worst, two words with the same hash mark one word too many.
-    private static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
-        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 
     private func slot(_ hash: UInt64, _ column: Int) -> Int? {
@@ -88,7 +82,7 @@ struct SearchMarker {
         var hashes: [(hash: UInt64, place: Int)] = []
         let hasPhrases = !phrases.isEmpty
         try index.tokenize(bytes, .auxiliary) { token, range, isColocated in
-            let hash = Self.hash(token)
+            let hash = token.hash
             let range = min(range.lowerBound, count)..<min(range.upperBound, count)
             if !isColocated || places.isEmpty { places.append(Place(range: range)) }
             let place = places.count - 1

@@ -90,20 +90,7 @@ final class SearchRows {
         let rows = UnsafeBufferPointer(start: answer.rows, count: Int(answer.row_count))
         // Rows that were judged come in portions, after others that were not.
         let ascending = judges ? rows.sorted() : answer.is_ascending != 0 ? Array(rows) : rows.reversed()
-        found = Array(Self.union(found, ascending).prefix(Self.counted))
-    }
-
-    private static func union(_ a: [Int64], _ b: [Int64]) -> [Int64] {
-        if a.isEmpty { return b }
-        var all: [Int64] = []
-        all.reserveCapacity(max(a.count, b.count))
-        var (i, j) = (0, 0)
-        while i < a.count || j < b.count {
-            let next = j == b.count || (i < a.count && a[i] <= b[j]) ? a[i] : b[j]
-            if i < a.count, a[i] == next { i += 1 }
-            if j < b.count, b[j] == next { j += 1 }
-            all.append(next)
-        }
-        return all
+        let all = found.isEmpty ? ascending : (found + ascending).sorted()
+        found = Array(all.indices.lazy.filter { $0 == 0 || all[$0] != all[$0 - 1] }.map { all[$0] }.prefix(Self.counted))
     }
 }

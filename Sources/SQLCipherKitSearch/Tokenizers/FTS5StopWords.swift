@@ -34,21 +34,21 @@ package struct FTS5StopWords: FTS5TokenFilter {
         mutating func insert(_ word: String) {
             let bytes = Array(word.utf8)
             lengths |= 1 << UInt64(min(bytes.count, 63))
-            let hash = bytes.withUnsafeBufferPointer { Self.hash($0) }
+            let hash = bytes.withUnsafeBufferPointer(\.hash)
             if buckets[hash]?.contains(bytes) != true { buckets[hash, default: []].append(bytes) }
         }
 
         func contains(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             // Most words of a text are longer than any stop word.
             guard lengths & (1 << UInt64(min(bytes.count, 63))) != 0 else { return false }
-            return buckets[Self.hash(bytes)]?.contains { $0.count == bytes.count && $0.elementsEqual(bytes) } ?? false
-        }
-
-        /// FNV-1a.
-        private static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
-            bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+            return buckets[bytes.hash]?.contains { $0.count == bytes.count && $0.elementsEqual(bytes) } ?? false
         }
     }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// FNV-1a.
+    var hash: UInt64 { reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } }
 }
 
 extension FullTextSearch {

@@ -53,7 +53,7 @@ struct FacetCounts {
             let numbers: SQL = "SELECT (\(grouping.expression)) AS v FROM \(rows.from)"
             try connection.forEach("SELECT v FROM (\(numbers)) WHERE typeof(v) IN ('integer', 'real')") { row in
                 let value: SQLValue = try row[0]
-                ranges[bounds.partitionPoint { value.isBelow($0) }] += 1
+                ranges[bounds.firstPlace { value.isBelow($0) }] += 1
             }
         }
     }
@@ -131,9 +131,9 @@ struct FacetCounts {
     }
 }
 
-extension [Double] {
+extension Array {
     /// The position of the first element for which a condition holds; it must hold for all later ones too.
-    fileprivate func partitionPoint(_ condition: (Double) -> Bool) -> Int {
+    func firstPlace(where condition: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
