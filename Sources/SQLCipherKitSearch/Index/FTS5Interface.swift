@@ -24,6 +24,34 @@ extension Connection {
     }
 }
 
+/// The callback to which C passes the tokens of a text.
+enum TokenCallback {
+    /// Receives a token, its byte range, and whether it has the same position as the token before. Returns SQLite's result code.
+    typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32
+
+    /// Calls `body` with a text for C, and with a callback and its context, which call `pass`.
+    static func with(
+        _ text: UnsafeBufferPointer<UInt8>, _ pass: Pass,
+        _ body: (UnsafePointer<CChar>?, Int32, UnsafeMutableRawPointer, @escaping FTS5Token.Sink.Callback) -> Int32
+    ) -> Int32 {
+        // A closure that C calls cannot capture anything, so `pass` goes through the context.
+        withoutActuallyEscaping(pass) { pass in
+            withUnsafePointer(to: pass) { pass in
+                text.withMemoryRebound(to: CChar.self) { text in
+                    body(text.baseAddress, Int32(clamping: text.count), UnsafeMutableRawPointer(mutating: pass)) {
+                        context, flags, token, count, start, end in
+                        guard let pass = context?.assumingMemoryBound(to: Pass.self), count >= 0, start >= 0 else {
+                            return SQLITE_ERROR
+                        }
+                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
+                        return pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A tokenizer that is registered with FTS5, created with its arguments: the base of a filter, or to inspect its tokens.
 final class EngineTokenizer {
     private var methods: fts5_tokenizer
@@ -54,26 +82,14 @@ final class EngineTokenizer {
 
     deinit { methods.xDelete(handle) }
 
-    typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32
     typealias Found = (token: String, range: Range<Int>, isColocated: Bool)
 
     /// Calls `pass` with each token, its byte range, and whether it has the same position as the one before.
     func tokenize(
-        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ pass: Pass
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ pass: TokenCallback.Pass
     ) -> Int32 {
-        // A closure that C calls cannot capture anything, so `pass` goes through the context.
-        return withoutActuallyEscaping(pass) { pass in
-            withUnsafePointer(to: pass) { pass in
-                text.withMemoryRebound(to: CChar.self) { text in
-                    let context = UnsafeMutableRawPointer(mutating: pass)
-                    return methods.xTokenize(handle, context, purpose.rawValue, text.baseAddress, Int32(clamping: text.count)) {
-                        context, flags, token, count, start, end in
-                        guard let pass = context?.assumingMemoryBound(to: Pass.self) else { return SQLITE_ERROR }
-                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
-                        return pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
-                    }
-                }
-            }
+        TokenCallback.with(text, pass) { text, count, context, callback in
+            methods.xTokenize(handle, context, purpose.rawValue, text, count, callback)
         }
     }
 

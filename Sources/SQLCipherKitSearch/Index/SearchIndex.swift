@@ -215,31 +215,19 @@ final class SearchIndex {
 
     // MARK: Tokens
 
-    private typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
-
     /// Calls `pass` with each token of a text.
     func tokenize(
         _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose,
         _ pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
     ) throws {
-        let rc = withoutActuallyEscaping(pass) { pass in
-            withUnsafePointer(to: pass as Pass) { pass in
-                text.withMemoryRebound(to: CChar.self) { text in
-                    let context = UnsafeMutableRawPointer(mutating: pass)
-                    return sqlcipherkit_words_tokenize(
-                        handle, purpose.rawValue, text.baseAddress, Int32(clamping: text.count), context
-                    ) { context, flags, token, count, start, end in
-                        guard let pass = context?.assumingMemoryBound(to: Pass.self), count >= 0, start >= 0 else {
-                            return SQLITE_ERROR
-                        }
-                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
-                        pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
-                        return SQLITE_OK
-                    }
-                }
-            }
+        func take(_ token: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ isColocated: Bool) -> Int32 {
+            pass(token, range, isColocated)
+            return SQLITE_OK
         }
-        try check(rc)
+        try check(
+            TokenCallback.with(text, take) { text, count, context, callback in
+                sqlcipherkit_words_tokenize(handle, purpose.rawValue, text, count, context, callback)
+            })
     }
 
     /// Returns the tokens of user input: those of the index, but not stemmed.

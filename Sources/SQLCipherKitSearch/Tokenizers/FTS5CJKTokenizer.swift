@@ -35,20 +35,12 @@ struct FoundWord {
     static func words(of text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose) -> [FoundWord] {
         let options = Int32(SQLCIPHERKIT_WORDS_FOLD_DIACRITICS | SQLCIPHERKIT_WORDS_FOLD_VOWELS)
         var found: [FoundWord] = []
-        text.withMemoryRebound(to: CChar.self) { text in
-            _ = withUnsafeMutablePointer(to: &found) { found in
-                let count = Int32(clamping: text.count)
-                return sqlcipherkit_find_words(options, purpose.rawValue, text.baseAddress, count, found) {
-                    context, flags, token, count, start, end in
-                    guard let found = context?.assumingMemoryBound(to: [FoundWord].self) else { return SQLITE_ERROR }
-                    let bytes = UnsafeRawBufferPointer(start: token, count: Int(max(0, count)))
-                    found.pointee.append(
-                        FoundWord(
-                            bytes: Array(bytes), range: Int(start)..<Int(max(start, end)),
-                            isColocated: flags & FTS5_TOKEN_COLOCATED != 0))
-                    return SQLITE_OK
-                }
-            }
+        func take(_ token: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ isColocated: Bool) -> Int32 {
+            found.append(FoundWord(bytes: Array(token), range: range, isColocated: isColocated))
+            return SQLITE_OK
+        }
+        _ = TokenCallback.with(text, take) { text, count, context, callback in
+            sqlcipherkit_find_words(options, purpose.rawValue, text, count, context, callback)
         }
         return found
     }
