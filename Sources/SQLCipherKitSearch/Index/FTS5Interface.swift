@@ -22,6 +22,21 @@ extension Connection {
         guard rc == SQLITE_ROW, let interface else { throw failure(rc) }
         return interface
     }
+
+    /// Gives FTS5 an object, with the function that releases it, to keep until the connection is closed.
+    func keep(
+        _ object: AnyObject,
+        _ register: (UnsafeMutableRawPointer, @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void) -> Int32
+    ) throws {
+        let kept = Unmanaged.passRetained(object)
+        let rc = register(kept.toOpaque()) { pointer in
+            if let pointer { Unmanaged<AnyObject>.fromOpaque(pointer).release() }
+        }
+        guard rc == SQLITE_OK else {
+            kept.release()
+            throw failure(rc)
+        }
+    }
 }
 
 /// The callback to which C passes the tokens of a text.

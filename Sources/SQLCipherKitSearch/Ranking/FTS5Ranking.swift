@@ -113,13 +113,8 @@ extension Connection {
             )
         }
         let interface = try fts5Interface()
-        let box = Unmanaged.passRetained(RankingFunction(self, function))
-        let rc = interface.pointee.xCreateFunction(interface, name, box.toOpaque(), rank) { pointer in
-            if let pointer { Unmanaged<RankingFunction>.fromOpaque(pointer).release() }
-        }
-        guard rc == SQLITE_OK else {
-            box.release()
-            throw failure(rc)
+        try keep(RankingFunction(self, function)) { function, release in
+            interface.pointee.xCreateFunction(interface, name, function, rank, release)
         }
     }
 }

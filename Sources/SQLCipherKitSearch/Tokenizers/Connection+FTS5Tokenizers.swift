@@ -80,17 +80,24 @@ extension Connection {
     fileprivate func installTokenizer(
         _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
     ) throws {
-        if try name.cName("the name of a tokenizer").isEmpty { throw DatabaseError.invalidArgument("a tokenizer needs a name") }
-        let interface = try fts5Interface()
-        let factory = Unmanaged.passRetained(TokenizerFactory(self, interface, make))
+        let interface = try interface(forTokenizer: name)
         var methods = fts5_tokenizer(xCreate: createTokenizer, xDelete: deleteTokenizer, xTokenize: runTokenizer)
-        let rc = interface.pointee.xCreateTokenizer(interface, name, factory.toOpaque(), &methods) { pointer in
-            if let pointer { Unmanaged<TokenizerFactory>.fromOpaque(pointer).release() }
+        try keep(TokenizerFactory(self, interface, make)) { factory, release in
+            interface.pointee.xCreateTokenizer(interface, name, factory, &methods, release)
         }
-        guard rc == SQLITE_OK else {
-            factory.release()
-            throw failure(rc)
-        }
+    }
+
+    /// Registers a tokenizer of FTS5 under another name as well.
+    func installTokenizer(_ name: String, sameAs other: String) throws {
+        let interface = try interface(forTokenizer: name)
+        var (data, methods) = (nil as UnsafeMutableRawPointer?, fts5_tokenizer())
+        try check(interface.pointee.xFindTokenizer(interface, other, &data, &methods))
+        try check(interface.pointee.xCreateTokenizer(interface, name, data, &methods, nil))
+    }
+
+    private func interface(forTokenizer name: String) throws -> UnsafeMutablePointer<fts5_api> {
+        if try name.cName("the name of a tokenizer").isEmpty { throw DatabaseError.invalidArgument("a tokenizer needs a name") }
+        return try fts5Interface()
     }
 }
 

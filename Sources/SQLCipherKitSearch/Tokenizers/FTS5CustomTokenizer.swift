@@ -61,12 +61,6 @@ extension FTS5Token {
             }
         }
 
-        /// Passes on the tokens of a tokenizer of the engine, without checking their ranges.
-        mutating func add(_ tokenize: (UnsafeMutableRawPointer?, Callback) -> Int32) {
-            guard result == 0 else { return }
-            result = tokenize(context, callback)
-        }
-
         /// Passes a token on to FTS5, given as a string.
         /// - Parameters:
         ///   - token: the token, as the index stores it.

@@ -178,7 +178,9 @@ extension SQLExtension {
     /// Creates a tokenizer for text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. The
     /// tokenizer is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)`` under a name that you choose. Use the
     /// original unless you need that name: it needs no registration.
-    public static func cjkTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CJKTokenizer(), as: name) }
+    public static func cjkTokenizer(as name: String) -> SQLExtension {
+        SQLExtension { connection in try connection.installTokenizer(name, sameAs: "multilingual") }
+    }
 
     /// Creates a tokenizer that splits identifiers into their parts: `parse`, `http`, `response`, `httpResponse` and the whole name
     /// find `parseHTTPResponse2` and `parse_http_response_2`.

@@ -31,7 +31,7 @@ import TestSupport
     ]
 
     @Test(arguments: [FTS5Table.Detail.full, .column, .none]) func userInputNeverThrowsWithAnyTokenizer(detail: FTS5Table.Detail) throws {
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.cjkTokenizer(as: "cjk"))
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try db.register(.tokenFilter(FTS5StopWords(["a", "word"]), as: "english"))
         try db.register(.tokenFilter(FTS5Synonyms([["a", "word", "secret"]]), as: "synonyms"))

@@ -34,7 +34,7 @@ import TestSupport
     }
 
     @Test(arguments: ["multilingual", "cjk"]) func substringsOfUnspacedTextAreFoundAndHighlighted(name: String) throws {
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.cjkTokenizer(as: "cjk"))
         let tokenizer: FTS5Tokenizer = name == "cjk" ? .custom("cjk") : .multilingual()
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: tokenizer))
         let statement = try db.prepare("SELECT highlight(f, 0, '⟦', '⟧') FROM f WHERE f MATCH ? AND rowid = ?")

@@ -95,7 +95,7 @@ import TestSupport
     }
 
     @Test func cjkTokenizerFindsWordsInUnspacedText() throws {
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.cjkTokenizer(as: "cjk"))
         #expect(try recall(.custom("cjk"), "cjk") == 1)
         let plain = try recall(.unicode61(), "plain"), trigram = try recall(.trigram(), "trigram")
         #expect(plain < 0.2, "unicode61 finds \(plain)")
@@ -166,7 +166,7 @@ import TestSupport
     }
 
     @Test func invalidBytesKeepTokenizedIndexIntact() throws {
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.cjkTokenizer(as: "cjk"))
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
         try db.register(.tokenFilter(FTS5Synonyms([["a", "b"]], side: .document, base: .custom("folding")), as: "syn"))

@@ -20,7 +20,7 @@ import TestSupport
 
     private func open(_ table: FTS5Table) throws -> FullTextIndex {
         let db = try Connection(.memory)
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.cjkTokenizer(as: "cjk"))
         try db.create(table)
         for row in 1...30 {
             let (a, b) = ("quick brown \(row)", "the university of 東京大学 und Straße")

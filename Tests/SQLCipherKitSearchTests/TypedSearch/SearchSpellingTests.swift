@@ -21,7 +21,7 @@ import TestSupport
     private func made(_ texts: [String], _ tokenizer: FTS5Tokenizer, detail: FTS5Table.Detail = .full) throws -> FullTextIndex {
         let db = try Connection(.memory)
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.cjkTokenizer(as: "cjk"))
         for (name, base) in [("", FTS5Tokenizer.unicode61()), ("porter_", .porter(.unicode61()))] {
             try db.register(.tokenFilter(FTS5StopWords(["the"], base: base), as: "\(name)stops"))
             try db.register(.tokenFilter(FTS5Synonyms([["car", "vehicle"]], base: .custom("\(name)stops")), as: "\(name)filtered"))
