@@ -47,10 +47,7 @@ struct SearchCorrection {
     /// Returns a word of the texts with this stem.
     private func surface(of stem: [UInt8], beginning: [UInt8] = []) throws -> [UInt8]? {
         guard index.isStemmed else { return stem }
-        var slots = try SearchSlots(FullTextSearch(""), index)
-        var slot = SearchSlots.Slot(range: 0..<0, tokens: [stem])
-        slot.alternatives = [SearchSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
-        slots.slots = [slot]
+        let slots = try SearchSlots(found: [[stem]], index)
         let rows = try slots.match(minimum: 1, wanted: 4, SearchSlots.Budget(steps: 64, limit: 2_000), nil).matches.map(\.row)
         var found: [UInt8]?
         for row in rows where found == nil {
@@ -131,9 +128,7 @@ struct SearchCorrection {
             var corrected = slots
             for (place, choice) in trial {
                 guard let word = corrections[place]?.words[choice] else { continue }
-                corrected.slots[place].alternatives = [
-                    SearchSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)
-                ]
+                corrected.slots[place].alternatives = [SearchSlots.Alternative(tokens: [word], kind: .exact, documents: 1)]
             }
             for place in corrected.wanted where !corrected.slots[place].isKnown {
                 corrected.slots[place].isLeftOut = true

@@ -21,7 +21,7 @@ extension SearchSlots {
         let budget = Budget(steps: 5_000, limit: 100_000)
         let answer = try others.match(minimum: places.count - 1, wanted: Bound.rows, budget, nil)
         let begun = slots[last].tokens[0]
-        var known = Set(slots[last].alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+        var known = slots[last].words
         let most = known.count + Bound.words
         for match in answer.matches where match.isSideBySideInHeaviestColumn && known.count < most {
             let words = try index.tokens(of: index.text(of: match.row, column: answer.heaviest, bytes: Bound.bytes), .document)
@@ -29,8 +29,7 @@ extension SearchSlots {
                 guard next.bytes.starts(with: begun), before.contains(word.bytes), known.insert(next.bytes).inserted,
                     let term = try index.term(next.bytes)
                 else { continue }
-                slots[last].alternatives.append(
-                    Alternative(tokens: [next.bytes], kind: .prefix, typos: 0, documents: term.documents))
+                slots[last].add([next.bytes], .prefix, documents: term.documents)
             }
         }
         slots[last].settle()

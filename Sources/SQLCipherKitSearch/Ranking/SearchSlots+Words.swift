@@ -56,9 +56,7 @@ extension SearchSlots {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
             } else if slot.isOpen, slot.alternatives.isEmpty, !index.hasTrigrams, let english {
                 // A form that the index lacks, half typed: `bakin`.
-                for form in try forms(of: Set(EnglishEndings.stems(beginning: word)), english) {
-                    slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
-                }
+                for form in try forms(of: Set(EnglishEndings.stems(beginning: word)), english) { slot.add(form, .form) }
             }
             if !slot.isQuoted, !slot.isExcluded {
                 var others = OtherSpellings.words(for: word)
@@ -73,7 +71,7 @@ extension SearchSlots {
     private mutating func add(_ word: [UInt8], _ kind: FullTextSearch.Word.Kind, to slot: inout Slot) throws {
         guard !slot.alternatives.contains(where: { $0.tokens == [word] }) else { return }
         guard let term = try index.term(word) else { return }
-        slot.alternatives.append(Alternative(tokens: [word], kind: kind, typos: 0, documents: term.documents))
+        slot.add([word], kind, documents: term.documents)
     }
 
     private var english: WordStems? { stems.first { $0.language == .english } }
@@ -83,10 +81,7 @@ extension SearchSlots {
         for rules in stems {
             guard let stem = try rules.stem(word) else { continue }
             for form in try forms(of: [stem], rules) where form.bytes != word {
-                slot.alternatives.append(
-                    Alternative(
-                        tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents,
-                        isOther: !rules.isInflection(form.bytes, of: word)))
+                slot.add(form, .form, isOther: !rules.isInflection(form.bytes, of: word))
             }
         }
     }
@@ -110,8 +105,7 @@ extension SearchSlots {
             let found = try index.compounds(ending: stem, rules, pages: Bound.vocabularyPages)
             if !found.isComplete || found.terms.count > Bound.completions { isComplete = false }
             for term in found.terms.sorted(by: { $0.documents > $1.documents }).prefix(Bound.completions) {
-                slot.alternatives.append(
-                    Alternative(tokens: [term.bytes], kind: .compound, typos: 0, documents: term.documents))
+                slot.add(term, .compound)
             }
         }
     }
@@ -120,7 +114,7 @@ extension SearchSlots {
         // In an index of trigrams, a word is found inside longer ones.
         if index.hasTrigrams { return }
         let found = try index.terms(beginning: word, pages: Bound.prefixPages)
-        let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+        let known = slot.words
         let others = found.terms.filter { !known.contains($0.bytes) }
             .sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
         if !found.isComplete { (isComplete, slot.isCut) = (false, true) }
@@ -133,8 +127,7 @@ extension SearchSlots {
                 break
             }
             rows += term.documents
-            slot.alternatives.append(
-                Alternative(tokens: [term.bytes], kind: .prefix, typos: typos, documents: term.documents))
+            slot.add(term, .prefix, typos: typos)
         }
     }
 
@@ -148,17 +141,15 @@ extension SearchSlots {
             guard let rarest = try documents(ofAll: tokens), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows),
                 try (isKnown && tokens.count == 2) || isSideBySide(tokens)
             else { continue }
-            found.append(Alternative(tokens: tokens, kind: .form, typos: 0, documents: rarest))
+            found.append(Alternative(tokens: tokens, kind: .form, documents: rarest))
         }
         slot.alternatives += found.sorted { $0.documents > $1.documents }.prefix(Bound.splits)
     }
 
     /// Returns whether a row has the words side by side.
     private func isSideBySide(_ tokens: [[UInt8]]) throws -> Bool {
-        var only = self
-        var slot = Slot(range: 0..<0, tokens: tokens)
-        slot.alternatives = [Alternative(tokens: tokens, kind: .form, typos: 0, documents: 1)]
-        only.slots = [slot]
+        var only = try SearchSlots(found: [tokens], index)
+        only.rows = rows
         return try only.match(minimum: 1, wanted: 1, Budget(steps: 0, limit: Bound.splitSteps), nil, isFirst: true).total > 0
     }
 
@@ -174,10 +165,7 @@ extension SearchSlots {
                 guard joined.count <= 40, length == 2 ? joined.count >= 3 : isInitials else { continue }
                 let stemmed = index.stored(joined)
                 guard let term = try index.term(stemmed) else { continue }
-                for place in first...other {
-                    slots[place].alternatives.append(
-                        Alternative(tokens: [stemmed], kind: .form, typos: 0, documents: term.documents))
-                }
+                for place in first...other { slots[place].add([stemmed], .form, documents: term.documents) }
             }
         }
     }
@@ -196,7 +184,7 @@ extension SearchSlots {
         let stored = slot.tokens.map(index.stored)
         func add(_ tokens: [[UInt8]], _ kind: FullTextSearch.Word.Kind) throws {
             guard let rarest = try documents(ofAll: tokens) else { return }
-            slot.alternatives.append(Alternative(tokens: tokens, kind: kind, typos: 0, documents: rarest))
+            slot.add(tokens, kind, documents: rarest)
         }
         try add(stored, .exact)
         // Each way to have the tokenizer's synonyms in place of words.
@@ -224,9 +212,7 @@ extension SearchSlots {
         let others = found.terms.filter { $0.bytes != stored.last }.sorted { $0.documents > $1.documents }
         if !found.isComplete || others.count > Bound.forms { isComplete = false }
         for term in others.prefix(Bound.forms) {
-            slot.alternatives.append(
-                Alternative(
-                    tokens: stored.dropLast() + [term.bytes], kind: .prefix, typos: typos, documents: min(rarest, term.documents)))
+            slot.add(stored.dropLast() + [term.bytes], .prefix, documents: min(rarest, term.documents), typos: typos)
         }
     }
 
@@ -239,9 +225,7 @@ extension SearchSlots {
                 let typed = try index.tokens(typed: found, isPrefix: false).filter { !$0.isColocated }
                 let tokens = typed.map { index.stored($0.bytes) }
                 guard !tokens.isEmpty, tokens.count <= 32 else { continue }
-                if let rarest = try documents(ofAll: tokens) {
-                    slot.alternatives.append(Alternative(tokens: tokens, kind: .synonym, typos: 0, documents: rarest))
-                }
+                if let rarest = try documents(ofAll: tokens) { slot.add(tokens, .synonym, documents: rarest) }
             }
         }
     }
@@ -295,17 +279,14 @@ extension SearchSlots {
                 found += answer.terms
                 if !answer.isComplete { isComplete = false }
             }
-            let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+            let known = slot.words
             found = found.filter { !known.contains($0.bytes) && ($0.distance == edits || index.isStemmed) }
             found.sort { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
             var taken: Set<[UInt8]> = []
             for term in found where taken.count < Bound.typos && taken.insert(term.bytes).inserted {
                 let isFirst = term.bytes.first == word.first
                 let isLonger = slot.isPrefix && TextWords.distance(word, term.bytes) > edits
-                slot.alternatives.append(
-                    Alternative(
-                        tokens: [term.bytes], kind: .typo, typos: max(1, term.distance) + (isFirst ? 0 : 1),
-                        documents: term.documents, isOther: isLonger))
+                slot.add(term, .typo, typos: max(1, term.distance) + (isFirst ? 0 : 1), isOther: isLonger)
             }
             if found.count > Bound.typos { isComplete = false }
             let isUnknown = slot.alternatives.allSatisfy { $0.typos > 0 }
@@ -339,12 +320,10 @@ extension SearchSlots {
                 }
             }
         }
-        var known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+        var known = slot.words
         forms.sort { $0.documents > $1.documents }
         for form in forms where known.count < Bound.typos * 2 && known.insert(form.bytes).inserted {
-            let typos = form.bytes.first == word.first ? 1 : 2
-            slot.alternatives.append(
-                Alternative(tokens: [form.bytes], kind: .typo, typos: typos, documents: form.documents, isOther: true))
+            slot.add(form, .typo, typos: form.bytes.first == word.first ? 1 : 2, isOther: true)
         }
     }
 }

@@ -6,7 +6,7 @@ struct SearchSlots {
     struct Alternative {
         var tokens: [[UInt8]]
         var kind: FullTextSearch.Word.Kind
-        var typos: Int
+        var typos = 0
         var documents: Int
         /// About how many rows of all searched indexes have it; nil for a single index.
         var shared: Int?
@@ -60,6 +60,8 @@ struct SearchSlots {
         var isExcluded: Bool { excluded > 0 }
         var isPhrase: Bool { tokens.count > 1 }
         var letters: Int { tokens.count == 1 ? String(decoding: tokens[0], as: UTF8.self).unicodeScalars.count : 0 }
+        /// The single words of the index that it may mean.
+        var words: Set<[UInt8]> { Set(alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] }) }
         /// Years, versions and other numbers are not mistyped words.
         var mayHaveTypos: Bool {
             !isQuoted && !isExcluded && tokens.count == 1
@@ -91,6 +93,16 @@ struct SearchSlots {
         rows = index.rows
         stems = try (index.isStemmed ? [] : search.languages).sorted { $0.rawValue < $1.rawValue }.map(WordStems.init)
         try parse()
+    }
+
+    /// Slots for words, or phrases, as the index has them.
+    init(found words: [[[UInt8]]], _ index: SearchIndex) throws {
+        try self.init(FullTextSearch(""), index)
+        slots = words.map { tokens in
+            var slot = Slot(range: 0..<0, tokens: tokens)
+            slot.add(tokens, .exact, documents: 1)
+            return slot
+        }
     }
 
     // MARK: From text to slots
@@ -221,6 +233,17 @@ struct SearchSlots {
 }
 
 extension SearchSlots.Slot {
+    mutating func add(
+        _ tokens: [[UInt8]], _ kind: FullTextSearch.Word.Kind, documents: Int, typos: Int = 0, isOther: Bool = false
+    ) {
+        alternatives.append(
+            SearchSlots.Alternative(tokens: tokens, kind: kind, typos: typos, documents: documents, isOther: isOther))
+    }
+
+    mutating func add(_ word: SearchIndex.Term, _ kind: FullTextSearch.Word.Kind, typos: Int = 0, isOther: Bool = false) {
+        add([word.bytes], kind, documents: word.documents, typos: typos, isOther: isOther)
+    }
+
     /// Takes over in how many rows of all indexes the words are. What is known of the words that were found first stays.
     mutating func share(_ typed: [[[UInt8]]: Int], _ documents: [[[UInt8]]: Int]) {
         shared = shared ?? typed[tokens]

@@ -12,46 +12,39 @@ struct TextWords {
 
     /// Returns the word itself; nil if no row has its trigrams in sequence.
     func term(_ word: [UInt8]) throws -> SearchMemory.Answer {
-        var slot = slot(word)
+        var documents = Int.max
         for entry in try index.entries(of: word) {
             guard let term = try index.term(entry) else { return SearchMemory.Answer(terms: [], isComplete: true) }
-            slot.documents = slot.documents == 0 ? term.documents : min(slot.documents, term.documents)
+            documents = min(documents, term.documents)
         }
-        let answer = try match([slot], minimum: 1, wanted: 0)
+        let answer = try match([word], minimum: 1, wanted: 0)
         if answer.isComplete, answer.total == 0 { return SearchMemory.Answer(terms: [], isComplete: true) }
-        let documents = answer.isComplete ? answer.total : slot.documents
+        if answer.isComplete { documents = answer.total }
         return SearchMemory.Answer(terms: [SearchIndex.Term(bytes: word, distance: 0, documents: documents)], isComplete: true)
     }
 
     func beginning(_ word: [UInt8]) throws -> SearchMemory.Answer {
         guard try index.term(word) != nil else { return SearchMemory.Answer(terms: [], isComplete: true) }
-        return try terms(in: match([slot(word)], minimum: 1)) { $0.starts(with: word) ? 0 : nil }
+        return try terms(in: match([word], minimum: 1)) { $0.starts(with: word) ? 0 : nil }
     }
 
     func near(_ word: [UInt8], edits: Int, first: Int, isPrefix: Bool) throws -> SearchMemory.Answer {
         let parts = Set(try index.entries(of: word)).sorted { $0.lexicographicallyPrecedes($1) }.prefix(SearchSlots.limit)
         let typed = Array(String(decoding: word, as: UTF8.self).unicodeScalars)
-        let slots = try parts.filter { try index.term($0) != nil }.map(slot)
+        let known = try parts.filter { try index.term($0) != nil }
         // An error changes three trigrams, and two swapped letters four.
         let minimum = max(1, parts.count - 4 * edits)
-        guard slots.count >= minimum else { return SearchMemory.Answer(terms: [], isComplete: true) }
-        return try terms(in: match(slots, minimum: minimum)) { other in
+        guard known.count >= minimum else { return SearchMemory.Answer(terms: [], isComplete: true) }
+        return try terms(in: match(known, minimum: minimum)) { other in
             let scalars = Array(String(decoding: other, as: UTF8.self).unicodeScalars)
             let distance = Self.distance(typed, scalars, isPrefix: isPrefix)
             return distance <= (typed.first == scalars.first ? edits : first) ? distance : nil
         }
     }
 
-    private func slot(_ word: [UInt8]) -> SearchSlots.Slot {
-        var slot = SearchSlots.Slot(range: 0..<0, tokens: [word])
-        slot.alternatives = [SearchSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)]
-        return slot
-    }
-
     /// Returns the rows with the most of some parts of words, the newest of them.
-    private func match(_ parts: [SearchSlots.Slot], minimum: Int, wanted: Int = Self.rows) throws -> SearchSlots.Answer {
-        var slots = try SearchSlots(FullTextSearch(""), index)
-        slots.slots = parts
+    private func match(_ parts: [[UInt8]], minimum: Int, wanted: Int = Self.rows) throws -> SearchSlots.Answer {
+        let slots = try SearchSlots(found: parts.map { [$0] }, index)
         return try slots.match(minimum: minimum, wanted: wanted, SearchSlots.Budget(steps: 5_000, limit: 20_000), nil)
     }
 
