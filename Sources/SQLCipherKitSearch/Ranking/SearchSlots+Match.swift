@@ -57,15 +57,15 @@ extension SearchSlots {
         isFirst: Bool = false, only: [Int64]? = nil
     ) throws -> Answer {
         let costs = costs
-        var question = SearchQuestion()
+        let words = SearchQuestion()
         // Excluded words come after the others, and those of a group together.
         for place in wanted + active.filter({ slots[$0].isExcluded }) {
             let slot = slots[place]
             let isBegun = isBegun(place)
-            question.add(slot, cost: costs[place] ?? 0, documents: min(rows, slot.documents))
+            words.add(slot, cost: costs[place] ?? 0, documents: min(rows, slot.documents))
             for alternative in slot.alternatives {
                 let isTypedPart = isBegun && alternative.kind == .prefix && alternative.typos == 0
-                question.add(
+                words.add(
                     alternative, of: try alternative.tokens.flatMap(index.entries),
                     exactness: isTypedPart ? 0 : alternative.exactness,
                     documents: min(rows, alternative.shared ?? alternative.documents))
@@ -74,33 +74,25 @@ extension SearchSlots {
         let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
         var answer = sqlcipherkit_answer()
         defer { sqlcipherkit_answer_free(&answer) }
-        // With an element more, an array has an address even if there are no rows.
-        let led = only ?? judging?.only
-        let (only, rules) = ((led ?? []) + [0], search.rankingRules.map(\.rawValue))
-        let rc = question.with { question in
-            weights.withUnsafeBufferPointer { weights in
-                rules.withUnsafeBufferPointer { rules in
-                    only.withUnsafeBufferPointer { only in
-                        question.minimum = Int32(minimum)
-                        question.rules = rules.baseAddress
-                        question.rule_count = Int32(rules.count)
-                        question.weights = weights.baseAddress
-                        question.rows = Int64(rows)
-                        question.budget = Int64(budget.steps)
-                        question.limit = Int64(budget.limit)
-                        question.enough = isFirst ? 1 : 20
-                        question.wanted = Int32(count)
-                        question.most = Int32(clamping: most)
-                        question.prunes = prunes ? 1 : 0
-                        question.highest_factor = 1
-                        if led != nil { question.only = only.baseAddress }
-                        question.only_count = Int32(only.count - 1)
-                        judging?.set(&question)
-                        return withExtendedLifetime(judging) { sqlcipherkit_words_match(index.handle, &question, &answer) }
-                    }
-                }
-            }
+        var question = words.worded()
+        question.minimum = Int32(minimum)
+        question.rules = words.copy(search.rankingRules.map(\.rawValue))
+        question.rule_count = Int32(search.rankingRules.count)
+        question.weights = words.copy(weights)
+        question.rows = Int64(rows)
+        question.budget = Int64(budget.steps)
+        question.limit = Int64(budget.limit)
+        question.enough = isFirst ? 1 : 20
+        question.wanted = Int32(count)
+        question.most = Int32(clamping: most)
+        question.prunes = prunes ? 1 : 0
+        question.highest_factor = 1
+        if let only = only ?? judging?.only {
+            question.only = words.copy(only)
+            question.only_count = Int32(only.count)
         }
+        judging?.set(&question)
+        let rc = withExtendedLifetime((words, judging)) { sqlcipherkit_words_match(index.handle, &question, &answer) }
         try judging?.take(answer)
         try index.check(rc)
         return Answer(
