@@ -39,6 +39,18 @@ extension Connection {
     }
 }
 
+/// A function that FTS5 calls, and the connection that keeps its errors.
+final class FTS5Callback<Function> {
+    // Weak, because SQLite holds this object until the connection is closed.
+    weak var connection: Connection?
+    let function: Function
+
+    init(_ connection: Connection?, _ function: Function) {
+        self.connection = connection
+        self.function = function
+    }
+}
+
 /// The callback to which C passes the tokens of a text.
 enum TokenCallback {
     /// Receives a token, its byte range, and whether it has the same position as the token before. Returns SQLite's result code.

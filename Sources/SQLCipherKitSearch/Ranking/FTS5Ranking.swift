@@ -119,15 +119,7 @@ extension Connection {
     }
 }
 
-private final class RankingFunction {
-    weak var connection: Connection?
-    let function: @Sendable (borrowing FTS5RankingContext) throws -> Double
-
-    init(_ connection: Connection, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double) {
-        self.connection = connection
-        self.function = function
-    }
-}
+private typealias RankingFunction = FTS5Callback<@Sendable (borrowing FTS5RankingContext) throws -> Double>
 
 private func rank(
     _ api: UnsafePointer<Fts5ExtensionApi>?, _ context: OpaquePointer?, _ result: OpaquePointer?, _ count: Int32,

@@ -14,7 +14,7 @@ extension SQLExtension {
     ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
     public static func tokenizer(_ tokenizer: some FTS5CustomTokenizer, as name: String) -> SQLExtension {
         SQLExtension { connection in
-            try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
+            try connection.installTokenizer(name) { _, _ in { try tokenizer.tokenize($0, for: $1, into: &$2) } }
         }
     }
 
@@ -33,7 +33,10 @@ extension SQLExtension {
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
     ) -> SQLExtension {
         SQLExtension { connection in
-            try connection.installTokenizer(name) { _, arguments in TextTokenizerInstance(try make(arguments)) }
+            try connection.installTokenizer(name) { _, arguments in
+                let tokenizer = try make(arguments)
+                return { try tokenizer.tokenize($0, for: $1, into: &$2) }
+            }
         }
     }
 
@@ -70,7 +73,7 @@ extension SQLExtension {
                 let state = try filter.prepare { text in
                     try base.tokens(of: text, for: .document).map(\.token)
                 }
-                return TokenFilterInstance(filter, state, base)
+                return filter.filtering(base, state)
             }
         }
     }
@@ -78,11 +81,11 @@ extension SQLExtension {
 
 extension Connection {
     fileprivate func installTokenizer(
-        _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+        _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> Tokenize
     ) throws {
         let interface = try interface(forTokenizer: name)
         var methods = fts5_tokenizer(xCreate: createTokenizer, xDelete: deleteTokenizer, xTokenize: runTokenizer)
-        try keep(TokenizerFactory(self, interface, make)) { factory, release in
+        try keep(TokenizerFactory(self) { try make(interface, $0) }) { factory, release in
             interface.pointee.xCreateTokenizer(interface, name, factory, &methods, release)
         }
     }
@@ -103,63 +106,29 @@ extension Connection {
 
 // MARK: What FTS5 calls
 
-private final class TokenizerFactory {
-    // Weak, because SQLite holds the factory until the connection is closed.
-    weak var connection: Connection?
-    let interface: UnsafeMutablePointer<fts5_api>
-    let make: (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+/// Finds the tokens of a text: a tokenizer of one table on one connection.
+private typealias Tokenize = (UnsafeBufferPointer<UInt8>, FTS5Tokenizer.Purpose, inout FTS5Token.Sink) throws -> Void
+private typealias TokenizerInstance = FTS5Callback<Tokenize>
+private typealias TokenizerFactory = FTS5Callback<([String]) throws -> Tokenize>
 
-    init(
-        _ connection: Connection, _ interface: UnsafeMutablePointer<fts5_api>,
-        _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
-    ) {
-        self.connection = connection
-        self.interface = interface
-        self.make = make
-    }
-}
-
-/// A tokenizer of one table on one connection.
-private class TokenizerInstance {
-    weak var connection: Connection?
-
-    func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {}
-}
-
-private final class TextTokenizerInstance<Tokenizer: FTS5CustomTokenizer>: TokenizerInstance {
-    let tokenizer: Tokenizer
-    init(_ tokenizer: Tokenizer) { self.tokenizer = tokenizer }
-
-    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {
-        try tokenizer.tokenize(text, for: purpose, into: &tokens)
-    }
-}
-
-private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInstance {
-    let filter: Filter
-    let state: Filter.State
-    let base: EngineTokenizer
-
-    init(_ filter: Filter, _ state: Filter.State, _ base: EngineTokenizer) {
-        self.filter = filter
-        self.state = state
-        self.base = base
-    }
-
-    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {
-        var thrown: (any Error)?
-        let last = text.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
-        let rc = base.tokenize(text, purpose) { bytes, range, isColocated in
-            let token = FTS5Token(bytes: bytes, range: range, isColocated: isColocated, isAtEnd: range.upperBound >= last)
-            do { try filter.filter(token, for: purpose, state, into: &tokens) } catch {
-                thrown = error
-                return SQLITE_ERROR
+extension FTS5TokenFilter {
+    /// Returns the tokenizer of the filter's tokens.
+    fileprivate func filtering(_ base: EngineTokenizer, _ state: State) -> Tokenize {
+        { text, purpose, tokens in
+            var thrown: (any Error)?
+            let last = text.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
+            let rc = base.tokenize(text, purpose) { bytes, range, isColocated in
+                let token = FTS5Token(bytes: bytes, range: range, isColocated: isColocated, isAtEnd: range.upperBound >= last)
+                do { try filter(token, for: purpose, state, into: &tokens) } catch {
+                    thrown = error
+                    return SQLITE_ERROR
+                }
+                return tokens.result
             }
-            return tokens.result
-        }
-        if let thrown { throw thrown }
-        if rc != SQLITE_OK, tokens.result == SQLITE_OK {
-            throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed")
+            if let thrown { throw thrown }
+            if rc != SQLITE_OK, tokens.result == SQLITE_OK {
+                throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed")
+            }
         }
     }
 }
@@ -172,8 +141,7 @@ private func createTokenizer(
     let factory = Unmanaged<TokenizerFactory>.fromOpaque(data).takeUnretainedValue()
     let words = (0..<Int(count)).compactMap { arguments?[$0].map { String(cString: $0) } }
     do {
-        let instance = try factory.make(factory.interface, words)
-        instance.connection = factory.connection
+        let instance = TokenizerInstance(factory.connection, try factory.function(words))
         result.pointee = OpaquePointer(Unmanaged.passRetained(instance).toOpaque())
         return SQLITE_OK
     } catch {
@@ -193,8 +161,9 @@ private func runTokenizer(
     guard let tokenizer, let callback else { return SQLITE_MISUSE }
     return Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer))._withUnsafeGuaranteedRef { instance in
         let bytes = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(max(0, count)))
+            .assumingMemoryBound(to: UInt8.self)
         var sink = FTS5Token.Sink(callback, context, count: bytes.count)
-        do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5Tokenizer.Purpose(rawValue: flags), &sink) } catch {
+        do { try instance.function(bytes, FTS5Tokenizer.Purpose(rawValue: flags), &sink) } catch {
             instance.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
             return SQLITE_ERROR
         }
