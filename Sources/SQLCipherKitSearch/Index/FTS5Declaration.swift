@@ -82,23 +82,8 @@ package enum FTS5Declaration {
         }
         let sql = Array(sql.utf8)
         guard let opening, opening <= closing else { return [:] }
-        var arguments: [[UInt8]] = [[]]
-        var quote: UInt8?
-        for byte in sql[opening..<closing] {
-            if let open = quote {
-                if byte == open { quote = nil }
-            } else if byte == UInt8(ascii: "[") {
-                quote = UInt8(ascii: "]")
-            } else if byte.isQuote {
-                quote = byte
-            } else if byte == UInt8(ascii: ",") {
-                arguments.append([])
-                continue
-            }
-            arguments[arguments.count - 1].append(byte)
-        }
         var options: [String: String] = [:]
-        for argument in arguments {
+        for argument in parts(sql[opening..<closing], quotes: UInt8.quotes, isSeparator: { $0 == UInt8(ascii: ",") }) {
             // A column's name may contain `=`, but only in quotes.
             guard let equals = argument.firstIndex(of: UInt8(ascii: "=")), !argument[..<equals].contains(where: \.isQuote) else {
                 continue
@@ -111,23 +96,27 @@ package enum FTS5Declaration {
 
     /// The words of a `tokenize` option, quoted or bare.
     static func words(_ option: String) -> [String] {
-        var words: [[UInt8]] = []
-        var word: [UInt8] = []
+        parts(option.utf8, quotes: "'\"", isSeparator: \.isBlank).filter { !$0.isEmpty }.map(\.unquoted)
+    }
+
+    /// Splits text at the separators that are not in quotes.
+    private static func parts(
+        _ text: some Sequence<UInt8>, quotes: String, isSeparator: (UInt8) -> Bool
+    ) -> [[UInt8]] {
+        var parts: [[UInt8]] = [[]]
         var quote: UInt8?
-        for byte in option.utf8 {
+        for byte in text {
             if let open = quote {
-                word.append(byte)
                 if byte == open { quote = nil }
-            } else if byte.isBlank {
-                if !word.isEmpty { words.append(word) }
-                word = []
-            } else {
-                if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") { quote = byte }
-                word.append(byte)
+            } else if isSeparator(byte) {
+                parts.append([])
+                continue
+            } else if quotes.utf8.contains(byte) {
+                quote = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
             }
+            parts[parts.count - 1].append(byte)
         }
-        if !word.isEmpty { words.append(word) }
-        return words.map(\.unquoted)
+        return parts
     }
 }
 
@@ -141,5 +130,6 @@ extension ArraySlice<UInt8> {
 
 extension UInt8 {
     fileprivate var isBlank: Bool { self == 32 || (9...13).contains(self) }
-    fileprivate var isQuote: Bool { "'\"`[".utf8.contains(self) }
+    fileprivate static let quotes = "'\"`["
+    fileprivate var isQuote: Bool { Self.quotes.utf8.contains(self) }
 }

@@ -70,25 +70,19 @@ extension Schema {
         let rowID = source.rowID.quotedSQLIdentifier
         let columns = table.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
         let total = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(rows)")) ?? 0
-        var indexed = 0
-        var last = Int64.min
-        var isFirst = true
-        while true {
-            // The first row may have the lowest possible id, so it is included.
-            let condition = isFirst ? "\(rowID) >= ?" : "\(rowID) > ?"
-            let ids = "SELECT \(rowID) AS id FROM \(rows) WHERE \(condition) ORDER BY 1 LIMIT 1000"
-            guard let end = try connection.fetchOne(Int64?.self, SQL(raw: "SELECT max(id) FROM (\(ids))", [last])).flatMap({ $0 })
-            else { break }
+        var (indexed, first) = (0, Int64.min)
+        let ids = "SELECT \(rowID) AS id FROM \(rows) WHERE \(rowID) >= ? ORDER BY 1 LIMIT 1000"
+        while let end = try connection.fetchOne(Int64?.self, SQL(raw: "SELECT max(id) FROM (\(ids))", [first])).flatMap({ $0 }) {
             try connection.execute(
                 SQL(
                     raw: """
                         INSERT INTO \(index)(rowid, \(columns))
-                        SELECT \(rowID), \(columns) FROM \(rows) WHERE \(condition) AND \(rowID) <= ? ORDER BY 1
-                        """, [last, end]))
+                        SELECT \(rowID), \(columns) FROM \(rows) WHERE \(rowID) >= ? AND \(rowID) <= ? ORDER BY 1
+                        """, [first, end]))
             indexed += connection.changes
             try connection.refusingUse { try progress(DatabaseProgress(done: indexed, total: total)) }
-            last = end
-            isFirst = false
+            if end == .max { break }
+            first = end + 1
         }
         if indexed == 0 { try connection.refusingUse { try progress(DatabaseProgress(done: 0, total: total)) } }
     }
