@@ -116,27 +116,26 @@ final class SearchIndex {
     private func terms(
         _ question: SearchMemory.Question?, _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
     ) throws -> SearchMemory.Answer {
-        if let question, let answer = memory[question] { return answer }
-        var found = sqlcipherkit_terms()
-        defer { sqlcipherkit_terms_free(&found) }
-        try check(search(&found))
-        let terms = (0..<Int(found.count)).map { index in
-            let term = found.terms[index]
-            return Term(
-                bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
-                documents: Int(min(term.documents, Self.mostRows)))
+        try remembered(question) {
+            var found = sqlcipherkit_terms()
+            defer { sqlcipherkit_terms_free(&found) }
+            try check(search(&found))
+            let terms = (0..<Int(found.count)).map { index in
+                let term = found.terms[index]
+                return Term(
+                    bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
+                    documents: Int(min(term.documents, Self.mostRows)))
+            }
+            return SearchMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
         }
-        let answer = SearchMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
-        if let question { memory[question] = answer }
-        return answer
     }
 
     private func remembered(
-        _ question: SearchMemory.Question, _ search: () throws -> SearchMemory.Answer
+        _ question: SearchMemory.Question?, _ search: () throws -> SearchMemory.Answer
     ) rethrows -> SearchMemory.Answer {
-        if let answer = memory[question] { return answer }
+        if let question, let answer = memory[question] { return answer }
         let answer = try search()
-        memory[question] = answer
+        if let question { memory[question] = answer }
         return answer
     }
 

@@ -200,11 +200,6 @@ struct SearchMarker {
         }
         append(position..<part.upperBound)
         result += after
-        let utf8 = result.utf8
-        return HighlightedText(
-            result,
-            ranges: marks.map {
-                utf8.index(utf8.startIndex, offsetBy: $0.lowerBound)..<utf8.index(utf8.startIndex, offsetBy: $0.upperBound)
-            })
+        return HighlightedText(result, ranges: marks.map { result.range(ofBytes: $0) })
     }
 }

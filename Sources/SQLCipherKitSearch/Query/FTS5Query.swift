@@ -300,17 +300,6 @@ extension FTS5Query.Node {
         default: false
         }
     }
-
-    /// True if any term is a prefix.
-    var hasPrefix: Bool {
-        switch self {
-        case .text(_, let isPrefix, _): isPrefix
-        case .near: false
-        case .all(let nodes), .any(let nodes): nodes.contains(where: \.hasPrefix)
-        case .not(let wanted, let excluded): wanted.hasPrefix || excluded.hasPrefix
-        case .columns(_, _, let node): node.hasPrefix
-        }
-    }
 }
 
 extension FTS5Query: _HidesValues {}

@@ -197,12 +197,8 @@ struct SearchRun {
 
     private func facets(_ isComplete: inout Bool) throws -> [String: [FullTextSearch.FacetCount]] {
         var all: [String: FacetCounts] = [:]
-        for part in parts {
-            for (name, counts) in try part.facets() {
-                if !counts.isComplete { isComplete = false }
-                all[name] = all[name]?.merged(with: counts) ?? counts
-            }
-        }
+        for part in parts { all.merge(try part.facets()) { $0.merged(with: $1) } }
+        isComplete = isComplete && all.values.allSatisfy(\.isComplete)
         return all.mapValues(\.facets)
     }
 }

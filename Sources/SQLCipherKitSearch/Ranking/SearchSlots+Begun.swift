@@ -23,7 +23,7 @@ extension SearchSlots {
         let begun = slots[last].tokens[0]
         var known = slots[last].words
         let most = known.count + Bound.words
-        for match in answer.matches where match.isSideBySideInHeaviestColumn && known.count < most {
+        for match in answer.matches where match.wordPlace == .sideBySideInHeaviestColumn && known.count < most {
             let words = try index.tokens(of: index.text(of: match.row, column: answer.heaviest, bytes: Bound.bytes), .document)
             for (word, next) in zip(words, words.dropFirst()) {
                 guard next.bytes.starts(with: begun), before.contains(word.bytes), known.insert(next.bytes).inserted,

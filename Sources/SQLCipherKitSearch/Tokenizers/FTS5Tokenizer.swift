@@ -121,17 +121,19 @@ extension Connection {
         of text: String, arguments: [String], for purpose: FTS5Tokenizer.Purpose
     ) throws -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
-        let utf8 = text.utf8
         let found: [EngineTokenizer.Found]
         do { found = try tokenizer.tokens(of: text, for: purpose) } catch let error as DatabaseError {
             throw takeCallbackError(error.code.rawValue) ?? error
         }
-        return found.map { item in
-            func index(_ offset: Int) -> String.Index {
-                utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
-            }
-            return (item.token, index(item.range.lowerBound)..<index(item.range.upperBound), item.isColocated)
-        }
+        return found.map { ($0.token, text.range(ofBytes: $0.range), $0.isColocated) }
+    }
+}
+
+extension String {
+    /// The part of the text with these bytes of its UTF-8.
+    func range(ofBytes range: Range<Int>) -> Range<Index> {
+        func index(_ offset: Int) -> Index { utf8.index(startIndex, offsetBy: offset, limitedBy: endIndex) ?? endIndex }
+        return index(range.lowerBound)..<index(range.upperBound)
     }
 }
 

@@ -105,19 +105,9 @@ extension FullTextSearch.Language {
     }
 
     /// True for a language that writes two nouns as one word: `Grafikkarte`.
-    var hasCompounds: Bool {
-        switch self {
-        case .danish, .dutch, .german, .norwegian, .swedish: true
-        default: false
-        }
-    }
+    var hasCompounds: Bool { [.danish, .dutch, .german, .norwegian, .swedish].contains(self) }
 
-    var isRomance: Bool {
-        switch self {
-        case .french, .italian, .portuguese, .spanish: true
-        default: false
-        }
-    }
+    var isRomance: Bool { [.french, .italian, .portuguese, .spanish].contains(self) }
 
     fileprivate typealias NounEnding = (ending: [UInt8], base: [UInt8])
 

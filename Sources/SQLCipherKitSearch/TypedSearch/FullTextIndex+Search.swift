@@ -48,12 +48,10 @@ extension FullTextIndex {
 extension SearchSlots {
     /// Returns the meaning of each word.
     func words(of text: String) -> [FullTextSearch.Word] {
-        let utf8 = text.utf8
-        return slots.map { slot in
-            let lower = utf8.index(utf8.startIndex, offsetBy: slot.range.lowerBound, limitedBy: utf8.endIndex) ?? utf8.endIndex
-            let upper = utf8.index(utf8.startIndex, offsetBy: slot.range.upperBound, limitedBy: utf8.endIndex) ?? utf8.endIndex
+        slots.map { slot in
+            let range = text.range(ofBytes: slot.range)
             return FullTextSearch.Word(
-                typed: String(text[lower..<upper]), range: lower..<upper,
+                typed: String(text[range]), range: range,
                 matches: slot.alternatives.map { alternative in
                     FullTextSearch.Word.Match(
                         text: alternative.tokens.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " "),

@@ -101,7 +101,7 @@ public struct FullTextSearch: Sendable {
         /// The last word, unless a space follows it: the word that is being typed.
         case lastWord
         /// The last word. Any other word too, if the index does not have it or if too few rows have all words; a longer word then
-        /// counts as a typing error.
+        /// counts as a similar word, like a word with a typing error.
         case everyWord
     }
 

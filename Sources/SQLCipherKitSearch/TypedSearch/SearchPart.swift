@@ -81,7 +81,6 @@ extension FullTextSearch {
 
 extension sqlcipherkit_match {
     var wordPlace: FullTextSearch.Place { FullTextSearch.Place(rawValue: Int(place)) ?? .anywhere }
-    var isSideBySideInHeaviestColumn: Bool { wordPlace == .sideBySideInHeaviestColumn }
 
     /// Returns whether a row comes before another one by the rules.
     static func isBetter(_ a: Self, _ b: Self) -> Bool {

@@ -59,6 +59,8 @@ struct SearchText {
 
     private var next: Unicode.Scalar? { position < text.endIndex ? text.unicodeScalars[position] : nil }
 
+    private var following: Unicode.Scalar? { text.unicodeScalars[position...].dropFirst().first }
+
     private mutating func advance() { position = text.unicodeScalars.index(after: position) }
 
     /// Reads up to the end of the text or of the bracket, and returns what is wanted of it.
@@ -212,21 +214,15 @@ struct SearchText {
     }
 
     private mutating func takeBar() -> Bool {
-        let after = text.unicodeScalars.index(after: position)
-        guard after < text.endIndex else { return false }
-        let next = text.unicodeScalars[after]
-        guard next.isBlankOrNUL || next == "(" else { return false }
-        position = after
+        guard let following, following.isBlankOrNUL || following == "(" else { return false }
+        advance()
         return true
     }
 
     private mutating func takeMinus() -> Bool {
-        guard next == "-" else { return false }
-        let after = text.unicodeScalars.index(after: position)
         // A hyphen before a blank is a dash.
-        guard after < text.endIndex else { return false }
-        if text.unicodeScalars[after].isBlankOrNUL || text.unicodeScalars[after] == "-" { return false }
-        position = after
+        guard next == "-", let following, !following.isBlankOrNUL, following != "-" else { return false }
+        advance()
         return true
     }
 
