@@ -268,7 +268,7 @@ final class SearchIndex {
     /// Returns the word that a token is the stem of, or else the token itself.
     func unstemmed(_ token: Token, of text: [UInt8]) -> [UInt8] {
         guard isStemmed else { return token.bytes }
-        let word = text[token.range].withUnsafeBufferPointer { FoundWord.words(of: $0, .document) }.flatMap(\.bytes)
+        let word = text[token.range].withUnsafeBufferPointer { Token.words(of: $0, .document) }.flatMap(\.bytes)
         return Self.stem(word) == token.bytes ? word : token.bytes
     }
 

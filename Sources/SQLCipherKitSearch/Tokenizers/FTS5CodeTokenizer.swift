@@ -9,7 +9,7 @@ package struct FTS5CodeTokenizer: FTS5CustomTokenizer {
         _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink
     ) {
         var name: [Part] = []
-        for word in FoundWord.words(of: text, purpose) {
+        for word in SearchIndex.Token.words(of: text, purpose) {
             let parts = Part.parts(of: word, text)
             // Underscores join the parts of a name.
             let isJoined = name.last.map { last in
@@ -57,7 +57,7 @@ private struct Part {
     private enum Kind { case lower, upper, digit }
 
     /// Returns the parts of a word of letters and digits; none for a character of a script without spaces, or another symbol.
-    static func parts(of word: FoundWord, _ text: UnsafeBufferPointer<UInt8>) -> [Part] {
+    static func parts(of word: SearchIndex.Token, _ text: UnsafeBufferPointer<UInt8>) -> [Part] {
         var scalars: [(kind: Kind, start: Int)] = []
         var position = word.range.lowerBound
         for scalar in String(decoding: text[word.range], as: UTF8.self).unicodeScalars {
@@ -99,6 +99,7 @@ private struct Part {
     private static func folded(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> [UInt8] {
         let part = text[range]
         if part.allSatisfy({ $0 < 0x80 }) { return part.map(\.lowercasedASCII) }
-        return FoundWord.words(of: UnsafeBufferPointer(rebasing: part), .document).filter { !$0.isColocated }.flatMap(\.bytes)
+        return SearchIndex.Token.words(of: UnsafeBufferPointer(rebasing: part), .document)
+            .filter { !$0.isColocated }.flatMap(\.bytes)
     }
 }

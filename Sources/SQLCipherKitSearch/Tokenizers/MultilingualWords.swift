@@ -1,17 +1,12 @@
 import CSQLCipher
-import SQLCipherKitCore
 
-/// A word as the engine's tokenizer finds it.
-struct FoundWord {
-    var bytes: [UInt8]
-    var range: Range<Int>
-    var isColocated: Bool
-
-    static func words(of text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose) -> [FoundWord] {
+extension SearchIndex.Token {
+    /// Returns the tokens of a text that the engine's multilingual tokenizer finds.
+    static func words(of text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose) -> [Self] {
         let options = Int32(SQLCIPHERKIT_WORDS_FOLD_DIACRITICS | SQLCIPHERKIT_WORDS_FOLD_VOWELS)
-        var found: [FoundWord] = []
+        var found: [Self] = []
         func take(_ token: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ isColocated: Bool) -> Int32 {
-            found.append(FoundWord(bytes: Array(token), range: range, isColocated: isColocated))
+            found.append(Self(bytes: Array(token), range: range, isColocated: isColocated))
             return SQLITE_OK
         }
         _ = TokenCallback.with(text, take) { text, count, context, callback in
