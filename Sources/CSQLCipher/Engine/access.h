@@ -12,7 +12,8 @@ int sqlcipherkit_is_inner(sqlite3 *db) {
     return db->nVdbeExec > 0 || (db->pParse != NULL && db->pParse->pOuterParse != NULL);
 }
 
-/* Whether the authorizer is one that is asked more, and is active: SQLite suspends it for its own parses. */
+/* Returns whether the authorizer is asked about everything that a statement reads, and is active: SQLite suspends it for its own
+ * parses. */
 static int sqlcipherkit_asks(Parse *parse) {
     sqlite3 *db = parse->db;
     if (db->xAuth == NULL || db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL) return 0;

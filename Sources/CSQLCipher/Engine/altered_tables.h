@@ -6,7 +6,7 @@
  * fits its table (https://sqlite.org/lang_altertable.html). Theirs is a table of their own schema, as when the schema is read.
  */
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
-/* Whether a statement must not change that table: slot_mark.h has it. */
+/* Returns whether a statement must not change a table. slot_mark.h defines the function. */
 static int sqlcipherkit_refuses_table(Parse *, const Table *);
 #else
 #define sqlcipherkit_refuses_table(parse, table) 0

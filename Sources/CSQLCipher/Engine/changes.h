@@ -86,7 +86,7 @@ static int sqlcipherkit_recorded_old(void *context, int column, sqlite3_value **
 
 int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session) {
     int rc = sqlite3session_create(db, schema, session);
-    /* It has set its own hook in place of ours. */
+    /* sqlite3session_create has set its own hook in place of ours. */
     sqlcipherkit_install_hook(db);
     if (rc != SQLITE_OK) return rc;
     (*session)->hook.xNew = sqlcipherkit_recorded_new;
@@ -180,11 +180,11 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
     return result;
 }
 
-/* What no statement looks for. */
+/* The bit in the op of a resting trigger, which no statement looks for. */
 #define SQLCIPHERKIT_RESTING 0x40
 _Static_assert(((TK_INSERT | TK_UPDATE | TK_DELETE) & SQLCIPHERKIT_RESTING) == 0, "the events of triggers");
 
-/* Whether a program writes to one of the b-trees that begin on these pages. */
+/* Returns whether a program writes to one of the b-trees that begin on these pages. */
 static int sqlcipherkit_writes_to(const VdbeOp *operations, int count, int index, const Pgno *roots, int root_count) {
     for (int i = 0; i < count; i++) {
         const VdbeOp *operation = &operations[i];
@@ -198,7 +198,7 @@ static int sqlcipherkit_writes_to(const VdbeOp *operations, int count, int index
     return 0;
 }
 
-/* What no statement looks for: SQLite itself sets 0, 1 and 2. */
+/* A value of Vdbe.expired that no statement looks for: SQLite itself sets 0, 1 and 2. */
 #define SQLCIPHERKIT_OTHER_TRIGGERS 3
 
 /* Notes where a table begins, if it is not noted yet. Beyond the limit, only their number counts. */

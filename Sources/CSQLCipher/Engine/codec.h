@@ -28,7 +28,7 @@ static void sqlcipherkit_offer_changed(struct sqlcipherkit_write_batch *batch, P
         }
     } else if (pager->aStat[PAGER_STAT_SPILL] != batch->spills) {
         /* The cache is full and writes only its oldest page. The next oldest will follow; if one changes first, it is encrypted
-         * again. The list ends at the first page for which the journal must be synchronised, as that page may be written much
+         * again. The list ends at the first page for which the journal must be synchronized, as that page may be written much
          * later. */
         batch->spills = pager->aStat[PAGER_STAT_SPILL];
         for (PgHdr *next = page->pDirtyPrev; next && (next->flags & PGHDR_NEED_SYNC) == 0; next = next->pDirtyPrev) {

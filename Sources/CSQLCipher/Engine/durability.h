@@ -1,8 +1,8 @@
-/* What is on the disk, and how much a commit waits for it where the file has to stay whole, and no more. Only engine.c includes
- * this, after the amalgamation. */
+/* The flush of a file to the disk, and the durability of commits, which wait for the disk as much as keeps the file whole, and no
+ * more. Only engine.c includes this, after the amalgamation. */
 #include "../include/durability.h"
 
-/* What Db.bSyncSet is for such a database; PRAGMA synchronous makes it 1. */
+/* The value of Db.bSyncSet for such a database; PRAGMA synchronous makes it 1. */
 enum { sqlcipherkit_keeps_whole = 2 };
 
 /* NORMAL is enough with a write-ahead log; a rollback journal takes FULL. The journal mode is a property of the file that SQL, the

@@ -10,7 +10,7 @@
 #define NDEBUG 1
 #endif
 
-/* What the C library provides, as SQLite's own configure script would find it. Without HAVE_STDINT_H the codec does not
+/* The features of the C library, as SQLite's own configure script would find them. Without HAVE_STDINT_H the codec does not
  * compile on Linux; without HAVE_USLEEP a busy handler sleeps whole seconds; without HAVE_LOCALTIME_R and HAVE_GMTIME_R
  * dates take a global mutex; without HAVE_PREAD and HAVE_PWRITE a page costs two system calls; fdatasync saves a metadata
  * write on each commit. */
@@ -46,7 +46,7 @@
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
 #define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
 
-/* It writes nothing to the system's log on Apple's platforms and Android: SQLCipher marks its messages there as public, including
+/* SQLCipher writes nothing to the system's log on Apple's platforms and Android: it marks its messages there as public, including
  * the statements of a profile. */
 #define SQLCIPHER_OMIT_LOG_DEVICE 1
 

@@ -1,7 +1,7 @@
-/* Which files the engine opens. Only engine.c includes this, after the amalgamation. */
+/* Rules for the files that the engine opens. Only engine.c includes this, after the amalgamation. */
 #if SQLITE_OS_UNIX
-/* Whether a file beside a database has another name too. A user who may write to the folder could have linked another file there,
- * to have it overwritten, or given to the owner of the database, as SQLite does for root. */
+/* Returns whether a file beside a database has another name too. A user who may write to the folder could have linked another file
+ * there, to have it overwritten, or given to the owner of the database, as SQLite does for root. */
 static int sqlcipherkit_is_linked(const char *path, const struct stat *info) {
     if (!S_ISREG(info->st_mode) || info->st_nlink < 2) return 0;
     return !sqlite3_strglob("*-journal", path) || !sqlite3_strglob("*-wal", path) || !sqlite3_strglob("*-shm", path);

@@ -48,7 +48,7 @@ static int sqlcipherkit_each_free_page(Pager *pager, codec_ctx *codec, int (*bod
 
 static int sqlcipherkit_is_that_page(void *argument, Pgno number) { return *(const Pgno *)argument == number; }
 
-/* Whether a page that could not be authenticated has no content, and this transaction has not written to it. */
+/* Returns whether a page that could not be authenticated has no content, and this transaction has not written to it. */
 static int sqlcipherkit_is_free_page(codec_ctx *codec, PgHdr *page) {
     Pager *pager = page->pPager;
     Pgno number = page->pgno;

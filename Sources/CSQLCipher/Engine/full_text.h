@@ -33,7 +33,7 @@ static const char *const sqlcipherkit_companions[] = {
     "TRIGGER", "before_delete", "TRIGGER", "after_delete", "VIEW", "source", "TABLE", "keys", "TABLE", "replaced",
 };
 
-/* Whether a trigger is one of ours for a table. */
+/* Returns whether a trigger is one of ours for a table. */
 static int sqlcipherkit_is_companion(const char *trigger, const char *table) {
     const int length = sqlite3Strlen30(table);
     if (sqlite3StrNICmp(trigger, table, length) != 0 || trigger[length] != '_') return 0;

@@ -24,12 +24,12 @@ typedef struct {
     const sqlcipherkit_alternative *alternative;
     sqlcipherkit_word *words;
     int count;
-    /* How rare it is: bm25's factor. */
+    /* The rarity: bm25's factor. */
     double weight;
     /* The key of its row. */
     i64 row;
     int is_done;
-    /* Its positions in the row. */
+    /* The positions in the row. */
     const u8 *places;
     int size;
     Fts5Buffer phrase;
@@ -42,15 +42,15 @@ typedef struct {
     sqlite3_int64 documents;
 } sqlcipherkit_lists;
 
-/* Where a row has a word, of how many words of the index, and how exact these are. */
+/* A word's place in a row, the number of words of the index there, and their exactness. */
 typedef struct {
     i64 place;
     int length;
     int exactness;
 } sqlcipherkit_place;
 
-/* What the current row has for a slot: the fewest typing errors, the best exactness anywhere and in the heaviest column, how rare
- * the rarest of its words is, and their places, in ascending order. */
+/* The current row's words for a slot: the fewest typing errors, the best exactness anywhere and in the heaviest column, the rarity
+ * of the rarest word, and the places of the words, in ascending order. */
 typedef struct {
     int typos;
     int exactness;
@@ -85,7 +85,7 @@ typedef struct {
     int has_relevance;
     /* The column with the highest weight; the first of several. */
     int heaviest;
-    /* Whether the index has a slot's word without a typing error. */
+    /* True for each slot whose word the index has without a typing error. */
     u8 is_known[sqlcipherkit_max_slots];
     i64 rows;
     /* The average number of words in each column. */
@@ -97,8 +97,8 @@ typedef struct {
     i64 flip;
     /* The next of the only rows. */
     int only;
-    /* What is known of the current row: what it has for each slot, where words are side by side, and, if they were asked for, the
-     * numbers of words in its columns. */
+    /* The current row: its words for each slot, the places where words are side by side, and, if they were asked for, the numbers
+     * of words in its columns. */
     sqlcipherkit_had had[sqlcipherkit_max_slots];
     sqlcipherkit_adjacent *runs, *next_runs;
     int run_capacity, next_capacity;
@@ -111,7 +111,7 @@ typedef struct {
 
 static i64 sqlcipherkit_row_key(const sqlcipherkit_matching *m, i64 row) { return row ^ m->flip; }
 
-/* Whether the search must end before it has seen all rows. */
+/* Returns whether the search must end before it has seen all rows. */
 static int sqlcipherkit_is_spent(sqlcipherkit_matching *m) {
     const sqlcipherkit_question *q = m->question;
     if (AtomicLoad(&m->words->config->db->u1.isInterrupted)) m->rc = SQLITE_INTERRUPT;
@@ -181,7 +181,7 @@ static void sqlcipherkit_advance(sqlcipherkit_matching *m, sqlcipherkit_word *wo
     if (m->rc == SQLITE_OK) sqlcipherkit_arrive(m, word);
 }
 
-/* Whether the words of a source follow one another in their common row. Writes their positions to `phrase`. */
+/* Returns whether the words of a source follow one another in their common row. Writes their positions to `phrase`. */
 static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source *s) {
     if (m->words->config->eDetail != FTS5_DETAIL_FULL) {
         s->places = s->words[0].places;

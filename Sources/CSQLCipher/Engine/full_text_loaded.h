@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct sqlcipherkit_list {
     struct sqlcipherkit_list *next;
-    /* Whether the entries are all that the index has for the word. If not, ask FTS5. */
+    /* True if the entries are all that the index has for the word. If not, ask FTS5. */
     int is_loaded;
     int count;
     sqlcipherkit_entry *entries;
@@ -123,7 +123,7 @@ static int sqlcipherkit_add_segment(sqlcipherkit_segment *s, sqlcipherkit_list *
         Fts5Data *leaf = fts5LeafRead(index, FTS5_SEGMENT_ROWID(s->segment, page));
         if (leaf == NULL) break;
         goes_on = fts5LeafIsTermless(leaf);
-        /* What is before the first row id belongs to the row before; without one, all that is before the first term does. */
+        /* The bytes before the first row id belong to the row before; without a row id, all bytes before the first term do. */
         const int start = fts5LeafFirstRowidOff(leaf), end = sqlcipherkit_first_term(leaf);
         if (end < 4 || (start != 0 && (start < 4 || start >= end))) index->rc = FTS5_CORRUPT;
         const int before = list->bytes.n;

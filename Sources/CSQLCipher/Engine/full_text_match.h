@@ -26,7 +26,7 @@ static int sqlcipherkit_next_row(sqlcipherkit_matching *m, i64 from, int leaders
     return any;
 }
 
-/* Whether the row has all words of a group that excludes it. */
+/* Returns whether the row has all words of a group that excludes it. */
 static int sqlcipherkit_is_excluded(sqlcipherkit_matching *m, i64 row) {
     const sqlcipherkit_question *q = m->question;
     unsigned int groups = 0, lacking = 0;

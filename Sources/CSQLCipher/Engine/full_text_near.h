@@ -113,13 +113,13 @@ static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
     a->best[depth + 1] = MIN(a->best[depth], row[a->length]);
 }
 
-/* Whether a term that begins with the first `depth` scalars can still be within the limit. */
+/* Returns whether a term that begins with the first `depth` scalars can still be within the limit. */
 static int sqlcipherkit_is_alive(const sqlcipherkit_automaton *a, int depth) {
     if (depth == 0) return 1;
     int allowed = sqlcipherkit_allowed(a, a->scalars[0]);
     if (allowed < 0) return 0;
     if (a->prefix && a->best[depth] <= allowed) return 1;
-    /* This includes the first half of a swap, which so far counts as one letter too many. */
+    /* The lowest number of errors includes the first half of a swap, which so far counts as one letter too many. */
     return a->lowest[depth] <= allowed;
 }
 
@@ -150,7 +150,7 @@ static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, 
 
 /* Runs the automaton over a term. Returns how many of its scalars were read before it could no longer match, or -1 if all were. */
 static int sqlcipherkit_run(sqlcipherkit_automaton *a, const u8 *term, int count) {
-    /* What it shares with the term before it need not be computed again. */
+    /* The beginning that the term shares with the term before it need not be computed again. */
     int same = 0;
     const int limit = MIN(count, a->count);
     while (same < limit && a->bytes[same] == term[same]) same++;

@@ -1,6 +1,6 @@
 /* Judges a row that user input may mean, and keeps the best. engine.c includes this after the amalgamation; nothing else does.
  *
- * What is computed of a row follows from the index, the question's words and the row alone: it is the same however many rows are
+ * The judgment of a row follows from the index, the question's words and the row alone: it is the same however many rows are
  * wanted, and whichever were looked at before. */
 
 /* Returns the fewest typing errors among the lists of a slot that are at the row, in the heap from `i` on. */
@@ -179,7 +179,7 @@ static void sqlcipherkit_locate(
     }
 }
 
-/* Whether the words that the row has stand side by side in the heaviest column. */
+/* Returns whether the words that the row has stand side by side in the heaviest column. */
 static int sqlcipherkit_is_in_heaviest(const sqlcipherkit_matching *m, int runs) {
     for (int i = 0; i < runs; i++) {
         if (FTS5_POS2COLUMN(m->runs[i].end) == m->heaviest) return 1;
@@ -318,8 +318,8 @@ static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
     }
 }
 
-/* Whether a row that lacks so many of the words lacks no more than one in three: with the others side by side in the heaviest
- * column, there was a word too many. */
+/* Returns whether a row lacks at least one of the words and no more than one in three: if the others are side by side in the
+ * heaviest column, there was a word too many. */
 static int sqlcipherkit_may_be_too_many(int missing, int words) { return missing > 0 && words >= 3 * missing; }
 
 static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int present) {

@@ -7,7 +7,7 @@
 
 static const char sqlcipherkit_file_refusal[] = "ATTACH of a file is refused: use attach(_:as:key:)";
 
-/* Whether the location given to ATTACH names a file. A URI always does. */
+/* Returns whether the location given to ATTACH names a file. A URI always does. */
 static int sqlcipherkit_is_file(const char *location) {
     return location != NULL && *location != 0 && strcmp(location, ":memory:") != 0;
 }
@@ -34,8 +34,8 @@ void sqlcipherkit_set_one_of_many(sqlite3 *db, int is_one_of_many) {
     if (guard != NULL) guard->is_one_of_many = is_one_of_many;
 }
 
-/* Whether a statement that is being compiled must not make the connection differ from the others. Reading a schema, and the copy
- * that VACUUM attaches, make no difference. */
+/* Returns whether a statement that is being compiled must not make the connection differ from the others. Reading a schema, and the
+ * copy that VACUUM attaches, make no difference. */
 static int sqlcipherkit_must_be_like_others(sqlite3 *db) {
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     return guard != NULL && guard->is_one_of_many && guard->granted == NULL && !db->init.busy &&
@@ -129,7 +129,7 @@ int sqlcipherkit_attach(sqlite3 *db, const char *location, const char *name, con
 
 int sqlcipherkit_detach(sqlite3 *db, const char *name) {
     sqlite3_mutex_enter(db->mutex);
-    /* What reading the schemas has begun when it failed. */
+    /* A failed read of the schemas can leave a transaction open. */
     if (db->autoCommit && db->nVdbeActive == 0) sqlcipherkit_leave_transaction(db, name);
     Mem answer, argument;
     sqlite3_value *arguments[] = {&argument};
@@ -164,7 +164,7 @@ static int sqlcipherkit_set_cipher(sqlite3 *db, Db *schema, codec_ctx *codec, co
     return rc;
 }
 
-/* Whether the key is the main database's own, which an ATTACH without KEY and a VACUUM give to the other database. */
+/* Returns whether the key is the main database's own, which an ATTACH without KEY and a VACUUM give to the other database. */
 static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
     void *own = NULL;
     int size = 0;

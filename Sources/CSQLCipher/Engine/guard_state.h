@@ -1,6 +1,6 @@
-/* What the engine stores with a guarded connection. Only engine.c includes this, after the amalgamation.
+/* The data that the engine stores with a guarded connection. Only engine.c includes this, after the amalgamation.
  *
- * It is allocated when the connection opens (guard.h). What is set in it later cannot fail for want of memory. */
+ * The engine allocates it when the connection opens (guard.h), so that setting a field later cannot fail for want of memory. */
 #include "../include/changes.h"
 #include "../include/guard.h"
 #include "../include/recorder.h"
@@ -8,18 +8,18 @@
 typedef struct sqlcipherkit_guard {
     /* The settings of the key that the Swift layer is setting at this moment: the permission to set a key. NULL for none. */
     const sqlcipherkit_cipher_settings *granted;
-    /* How many callers are writing the mark of the key slots, or copying it with the rest of a database. */
+    /* The number of callers that are writing the mark of the key slots, or copying it with the rest of a database. */
     int mark_writers;
-    /* Whether the connection is one of several that must stay alike. */
+    /* True if the connection is one of several that must stay alike. */
     int is_one_of_many;
-    /* Whether the authorizer is asked about everything that a statement reads (access.h). */
+    /* True if the authorizer is asked about everything that a statement reads (access.h). */
     int asks_more;
     /* The hook of changes.h. NULL for none. */
     sqlcipherkit_change_callback changed;
     void *changed_context;
     /* The recorders of recorder.h. */
     sqlcipherkit_recorder *recorders;
-    /* Whether a change log is writing, and the triggers that watch it rest. */
+    /* True while a change log is writing, and the triggers that watch it rest. */
     int is_logging;
 } sqlcipherkit_guard;
 

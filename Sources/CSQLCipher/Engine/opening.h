@@ -1,4 +1,5 @@
-/* What opening refuses, and the functions of what this engine leaves out. Only engine.c includes this, after the amalgamation.
+/* The shared cache, which opening refuses, and functions of features that this engine leaves out. Only engine.c includes this,
+ * after the amalgamation.
  *
  * A build without the shared cache accepts a request for it, in a URI or a flag, and gives each connection its own database: two
  * connections that mean to share a database in memory get two, and the second finds no tables in its own.

@@ -1,4 +1,4 @@
-/* How many pages a database has, and should have. Only engine.c includes this, after the amalgamation. */
+/* The number of pages that a database has, and should have. Only engine.c includes this, after the amalgamation. */
 #include "../include/page_counts.h"
 #include "../include/query_only.h"
 

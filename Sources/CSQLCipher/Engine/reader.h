@@ -7,7 +7,7 @@
 
 typedef struct {
     const u8 *bytes;
-    /* Where to go on; beyond `end` after damage. */
+    /* The place to go on from; beyond `end` after damage. */
     int at;
     int end;
 } sqlcipherkit_reader;

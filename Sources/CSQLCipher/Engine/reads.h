@@ -1,4 +1,4 @@
-/* How a page is read, and what its errors are. Only engine.c includes this, after the amalgamation.
+/* Reads of pages, and their errors. Only engine.c includes this, after the amalgamation.
  *
  * SQLite's own function passes a page to SQLCipher's codec even if reading it failed, and in SQLCipher one page that cannot be
  * decrypted makes the whole database unusable. Here a failed read keeps its own error, a damaged page is an error of the statement
@@ -16,8 +16,8 @@ static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 of
     return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
 }
 
-/* Whether to ask for a lock again that the system has refused, because it has no more or a file server is away. That may be over in
- * a moment. */
+/* Returns whether to ask again for a lock that the system has refused, because it has no more or a file server is away. That may be
+ * over in a moment. */
 static int sqlcipherkit_asks_again(int *attempts) {
     if (errno != ENOLCK || ++*attempts > 5) return 0;
     usleep(1000);
@@ -164,8 +164,8 @@ static int sqlcipherkit_decrypt_again(codec_ctx *codec, PgHdr *page) {
     return page->pgno == 1 ? SQLITE_NOTADB : SQLITE_CORRUPT;
 }
 
-/* Whether SQLCipher would accept the page although nothing authenticates it. With auto_vacuum it takes a page of zeros for one
- * beyond the end of the file, which SQLite fills with zeros. SQLCipher never writes such a page to the file or the log. */
+/* Returns whether SQLCipher would accept the page although nothing authenticates it. With auto_vacuum it takes a page of zeros for
+ * one beyond the end of the file, which SQLite fills with zeros. SQLCipher never writes such a page to the file or the log. */
 static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
     static const unsigned char zeros[16];
     const unsigned char *bytes = page->pData;

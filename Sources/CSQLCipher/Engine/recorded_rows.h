@@ -11,17 +11,17 @@ typedef struct {
     } as;
 } sqlcipherkit_row_value;
 
-/* How a table is stored. Columns that are generated are left out. */
+/* The form in which a table stores its rows. Generated columns are left out. */
 typedef struct sqlcipherkit_row_form {
-    /* What it was made from, to know it by. */
+    /* The table and the version of the schema that the form was made from, to recognize it by. */
     const Table *table;
     int cookie, generation;
     int count;
     /* The column that is the row id; -1 for none. */
     int row_id;
-    /* Whether the row is found by a row id. */
+    /* True if the row is found by a row id. */
     int has_row_id;
-    /* How many values a record has, and for each, the column; -1 for a generated one. */
+    /* The number of values in a record, and the column of each value; -1 for a generated column. */
     int stored;
     int *columns;
     /* For each column: its position in the table, a hash of its name, whether it is in the key, and REAL, and how keys compare. */

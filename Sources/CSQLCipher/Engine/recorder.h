@@ -3,7 +3,7 @@
 /* A row that was touched: its key, and its record before that. */
 typedef struct {
     sqlcipherkit_row_form *form;
-    /* Where the row with this key was put last. */
+    /* The row id at which the row with this key was put last. */
     sqlite3_int64 row_id;
     /* A key that is one integer, or the hash of one whose bytes follow. */
     sqlite3_int64 key;
@@ -41,7 +41,7 @@ struct sqlcipherkit_recorder {
     int rc;
     sqlcipherkit_recorded_table *tables;
     int table_count;
-    /* That of the last change. */
+    /* The table of the last change. */
     sqlcipherkit_recorded_table *last;
     sqlcipherkit_memory_block *memory;
     /* Keys, and a record, that are read. */
@@ -142,7 +142,7 @@ static int sqlcipherkit_key_of(const sqlcipherkit_row_form *form, const sqlciphe
     int count = 0, only = -1;
     for (int i = 0; i < form->count; i++) {
         if (!form->is_key[i]) continue;
-        /* What sqlcipherkit_known_value refuses. */
+        /* sqlcipherkit_known_value refuses these values. */
         if (values[i].type == SQLITE_NULL || form->folds[i] == sqlcipherkit_other_collation) return SQLITE_CONSTRAINT;
         int rc = sqlcipherkit_put_key_value(bytes, &values[i]);
         if (rc != SQLITE_OK) return rc;
@@ -265,8 +265,8 @@ static int sqlcipherkit_new_key(sqlcipherkit_recorder *recorder, const sqlcipher
     return sqlcipherkit_key_of(form, recorder->values, &recorder->other_key, key);
 }
 
-/* Whether what was recorded of a table stays true of a later form of it. It may lack columns only if a savepoint has undone adding
- * them: then the schema has an earlier version again. */
+/* Returns whether the rows recorded of a table stay true of a later form of it. The later form may lack columns only if a savepoint
+ * has undone adding them: then the schema has an earlier version again. */
 static int sqlcipherkit_goes_on(const sqlcipherkit_row_form *old, const sqlcipherkit_row_form *form) {
     const int is_less = form->count < old->count;
     if (is_less && form->cookie >= old->cookie) return 0;

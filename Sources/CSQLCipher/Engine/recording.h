@@ -1,4 +1,4 @@
-/* What has become of the rows that a recorder has noted, in the forms of a change log. Only engine.c includes this, after
+/* The changes to the rows that a recorder has noted, in the forms of a change log. Only engine.c includes this, after
  * recorder.h. */
 
 /* --- Values, as ChangeLogWriter writes them ------------------------------------------------------------------------ */

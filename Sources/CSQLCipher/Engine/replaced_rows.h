@@ -19,8 +19,8 @@ static char *sqlcipherkit_noting_table(sqlite3 *db, const Trigger *trigger, cons
     return NULL;
 }
 
-/* Whether a trigger belongs to a synchronized full-text index: it is named after an index that has its companion tables. Or it
- * notes changes outside of a change log. */
+/* Returns whether a trigger belongs to a synchronized full-text index: it is named after an index that has its companion tables. Or
+ * it notes changes outside of a change log. */
 static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, const char *schema) {
     static const char *const endings[] = {"_before_delete", "_after_delete"};
     const char *name = trigger->zName;

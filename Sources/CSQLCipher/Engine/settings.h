@@ -1,13 +1,13 @@
 /* Settings that a pragma can change. Only engine.c includes this, after the amalgamation. */
 #include "../include/settings.h"
 
-/* Those of one database. */
+/* The settings of one database. */
 typedef struct {
     const Btree *btree;
     i64 journal_limit;
     Pgno most_pages;
     int cache_size;
-    /* What the pager has: a temporary database that no pragma has set is not what the number above says. */
+    /* The pager's own number, which differs from the one above for a temporary database that no pragma has set. */
     int cache_pages;
     int spill_size;
     u8 synchronous;
@@ -28,7 +28,7 @@ struct sqlcipherkit_settings {
     int threads;
     u8 temp_store;
     u8 locking;
-    /* Whether LIKE is SQLite's own and distinguishes case; -1 if it is not SQLite's own. */
+    /* 1 if LIKE is SQLite's own and distinguishes case, 0 if it ignores case; -1 if it is not SQLite's own. */
     int like;
     int count;
     sqlcipherkit_database_settings databases[SQLITE_MAX_ATTACHED + 2];
@@ -47,7 +47,7 @@ static void sqlcipherkit_read_database(const Db *database, sqlcipherkit_database
     Btree *btree = database->pBt;
     settings->btree = btree;
     if (btree == NULL) {
-        /* Those that the temporary database will have when it is opened. */
+        /* The settings that the temporary database will have when it is opened. */
         *settings = (sqlcipherkit_database_settings){
             .journal_limit = SQLITE_DEFAULT_JOURNAL_SIZE_LIMIT, .most_pages = SQLITE_MAX_PAGE_COUNT,
             .cache_size = database->pSchema->cache_size, .cache_pages = 100, .spill_size = 1};
@@ -112,12 +112,12 @@ static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_databa
     sqlcipherkit_restore_sizes(database, settings);
     sqlite3BtreeSecureDelete(btree, settings->overwriting);
     if (pager->exclusiveMode != settings->locking) sqlite3PagerLockingMode(pager, settings->locking);
-    /* Whether there is a write-ahead log is a property of the file. */
+    /* The use of a write-ahead log is a property of the file. */
     if (pager->journalMode != settings->journal && pager->journalMode != PAGER_JOURNALMODE_WAL
         && settings->journal != PAGER_JOURNALMODE_WAL) {
         sqlite3PagerSetJournalMode(pager, settings->journal);
     }
-    /* What fits the journal mode stays. */
+    /* A setting that fits the journal mode stays. */
     if (database->bSyncSet == sqlcipherkit_keeps_whole && settings->is_synchronous_set == sqlcipherkit_keeps_whole) return 0;
     int is_other = database->safety_level != settings->synchronous;
     database->safety_level = settings->synchronous;
@@ -128,7 +128,7 @@ static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_databa
 void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *settings) {
     sqlite3_mutex_enter(db->mutex);
     int is_other = 0;
-    /* It is opened by the first statement that needs it. */
+    /* The first statement that needs the temporary database opens it. */
     if (db->aDb[1].pBt != NULL && settings->databases[1].btree == NULL) {
         sqlcipherkit_restore_sizes(&db->aDb[1], &settings->databases[1]);
     }
@@ -155,7 +155,7 @@ void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *set
     db->pWalArg = settings->log_hook_context;
     db->nAnalysisLimit = settings->analysis_limit;
     db->aLimit[SQLITE_LIMIT_WORKER_THREADS] = settings->threads;
-    /* It applies to a temp database that has yet to be opened. */
+    /* The setting applies to a temp database that has yet to be opened. */
     db->temp_store = settings->temp_store;
     db->dfltLockMode = settings->locking;
     int like = sqlcipherkit_like(db);

@@ -7,8 +7,8 @@ static const char sqlcipherkit_schema_refusal[] =
 
 int sqlcipherkit_is_slot_mark(const char *name) { return name != NULL && sqlite3_stricmp(name, SQLCIPHERKIT_SLOT_MARK) == 0; }
 
-/* Whether a statement of this connection must not touch the table of that name. Reading a schema, which ALTER TABLE does for all of
- * its entries, and VACUUM, which copies all tables, may name it. */
+/* Returns whether a statement of this connection must not touch the table of that name. Reading a schema, which ALTER TABLE does
+ * for all of its entries, and VACUUM, which copies all tables, may name it. */
 static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
     sqlite3 *db = parse->db;
     if (db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL || (db->mDbFlags & DBFLAG_Vacuum) != 0) return 0;
@@ -76,8 +76,8 @@ static int sqlcipherkit_prepare_mark(sqlite3 *db, const char *schema, sqlite3_st
     return rc;
 }
 
-/* Whether the mark's page is that of another table or index, too, under whose name SQL could write it. Such a row may have been
- * written before there was a mark. */
+/* Returns whether the mark's page is that of another table or index, too, under whose name SQL could write it. Such a row may have
+ * been written before there was a mark. */
 static int sqlcipherkit_has_alias(sqlite3 *db, const char *schema) {
     const Table *mark = sqlite3FindTable(db, SQLCIPHERKIT_SLOT_MARK, schema);
     if (mark == NULL) return 0;

@@ -12,7 +12,7 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
     return 0;
 }
 
-/* Whether a program has `FAIL`, or is for another schema, so that it will be compiled again. */
+/* Returns whether a program has `FAIL`, or is for another schema, so that it will be compiled again. */
 static int sqlcipherkit_has_fail(const sqlite3 *db, const Op *operations, int count) {
     for (int index = 0; index < count; index++) {
         const Op *operation = &operations[index];
@@ -29,7 +29,7 @@ static int sqlcipherkit_has_fail(const sqlite3 *db, const Op *operations, int co
 int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement) {
     const Vdbe *program = (const Vdbe *)statement;
     if (program == NULL || program->readOnly) return 0;
-    /* What will be compiled again may get a trigger. */
+    /* A program that will be compiled again may get a trigger. */
     if (program->expired || sqlcipherkit_has_fail(program->db, program->aOp, program->nOp)) return 1;
     for (const SubProgram *trigger = program->pProgram; trigger != NULL; trigger = trigger->pNext) {
         if (sqlcipherkit_has_fail(program->db, trigger->aOp, trigger->nOp)) return 1;

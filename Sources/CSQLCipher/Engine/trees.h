@@ -1,7 +1,7 @@
 /* Copies and compares tables and indexes as they are stored. Only engine.c includes this, after the amalgamation. */
 #include "../include/trees.h"
 
-/* One of the two: what is read, and what is filled or compared with it. */
+/* One of the two trees: the source, which is read, or the target, which is filled or compared with it. */
 typedef struct {
     sqlite3 *db;
     Btree *btree;
@@ -122,7 +122,7 @@ int sqlcipherkit_copy_records(sqlcipherkit_trees *trees, int count) {
 
 int sqlcipherkit_failed_at_target(const sqlcipherkit_trees *trees) { return trees->has_failed_at_target; }
 
-/* Whether two records have the same bytes. */
+/* Sets `are_same` to 1 if two records have the same bytes, else to 0. Returns an SQLite result code. */
 static int sqlcipherkit_are_same(BtCursor *a, BtCursor *b, int *are_same) {
     unsigned char bytes[2][1024];
     const u32 size = sqlite3BtreePayloadSize(a);

@@ -11,7 +11,7 @@ static _Thread_local struct {
     int is_in_file;
 } sqlcipherkit_vacuumed;
 
-/* Whether a database that is attached under an index is VACUUM's copy. */
+/* Returns whether a database that is attached under an index is VACUUM's copy. */
 static int sqlcipherkit_is_copy(const sqlite3 *db, int index) {
     return sqlcipherkit_vacuumed.db == db && (db->mDbFlags & DBFLAG_Vacuum) && index == sqlcipherkit_vacuumed.attached;
 }
@@ -23,8 +23,8 @@ static int sqlcipherkit_next_token(const unsigned char **text) {
     return kind == TK_SPACE || kind == TK_COMMENT ? 0 : kind;
 }
 
-/* Whether a text of the schema makes an object in the database that it is run for, and nothing else: VACUUM runs the texts of
- * tables and indexes, and a file may have others. A temporary table would take the place of the one that is copied. */
+/* Returns whether a text of the schema makes an object in the database that it is run for, and nothing else: VACUUM runs the texts
+ * of tables and indexes, and a file may have others. A temporary table would take the place of the one that is copied. */
 static int sqlcipherkit_makes_own_object(const unsigned char *text) {
     int kind = sqlcipherkit_next_token(&text);
     if (kind != TK_CREATE) return 0;

@@ -1,8 +1,9 @@
-/* How a connection waits for a lock. Only engine.c includes this, after the amalgamation.
+/* A connection's wait for a lock. Only engine.c includes this, after the amalgamation.
  *
  * SQLite's own wait adds up the delays that it asked for, in place of the time that has passed, and ends with its timeout alone.
- * This one goes by the clock, and ends as well when the connection is interrupted or its progress handler says so: what stops a
- * running statement stops one that waits. sqlite3_busy_timeout() and PRAGMA busy_timeout install sqliteDefaultBusyCallback.
+ * This engine's wait goes by the clock, and ends as well when the connection is interrupted or its progress handler says so: what
+ * stops a running statement stops one that waits. sqlite3_busy_timeout() and PRAGMA busy_timeout install
+ * sqliteDefaultBusyCallback.
  */
 #include "../include/waiting.h"
 

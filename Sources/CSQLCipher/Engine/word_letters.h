@@ -1,4 +1,4 @@
-/* How the multilingual tokenizer treats characters. engine.c includes this after the amalgamation; nothing else does.
+/* The multilingual tokenizer's treatment of characters. engine.c includes this after the amalgamation; nothing else does.
  *
  * Categories and case come from FTS5's own tables (Unicode 6.1), which never change, because existing indexes depend on them.
  */
@@ -150,7 +150,7 @@ static void word_read_categories(WordCategories *categories) {
     categories->marks[0] = 0;
 }
 
-/* Whether a character is an ASCII letter or digit. */
+/* Returns whether a character is an ASCII letter or digit. */
 static int word_is_ascii(unsigned c) { return c - '0' < 10 || (c | 0x20) - 'a' < 26; }
 
 static int word_kind(const WordCategories *categories, int options, unsigned c) {
@@ -183,7 +183,7 @@ static int word_is_vowel_sign(unsigned c) {
         || (c >= 0x6d6 && c <= 0x6ed) || (c >= 0x8ca && c <= 0x8ff);
 }
 
-/* How a letter is spelt out in others; NULL if it is not. */
+/* Returns the other letters that spell a letter out; NULL if there are none. */
 static const char *word_spelling(unsigned c, int options) {
     switch (c) {
     case 0x133: return "ij";

@@ -21,6 +21,6 @@
 void sqlcipherkit_set_authorizer(
     sqlite3 *db, int (*authorizer)(void *, int, const char *, const char *, const char *, const char *), void *context);
 
-/* Whether the statement being compiled was created by another statement that is running or being compiled, as virtual tables do to
- * read the tables that hold their content. For an authorizer to call. */
+/* Returns whether the statement being compiled was created by another statement that is running or being compiled, as virtual
+ * tables do to read the tables that hold their content. For an authorizer to call. */
 int sqlcipherkit_is_inner(sqlite3 *db);

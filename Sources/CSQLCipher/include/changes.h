@@ -49,7 +49,7 @@ typedef struct {
     /* The affinity, one of SQLite's letters: 'A' for none, 'B' for text, 'C' and following for numbers. */
     char affinity;
     int is_row_id;
-    /* Whether the key compares the column by the column's own collation. */
+    /* True if the key compares the column by the column's own collation. */
     int is_one;
 } sqlcipherkit_key_form;
 
@@ -57,7 +57,7 @@ typedef struct {
  * number: 0 for the first of the key's columns in the order of the table. Returns 0 if there are not that many. */
 int sqlcipherkit_key_column(sqlite3 *db, const char *schema, const char *table, int number, sqlcipherkit_key_form *key);
 
-/* Whether a foreign key of a table is `DEFERRABLE INITIALLY DEFERRED`.
+/* Returns whether a foreign key of a table is `DEFERRABLE INITIALLY DEFERRED`.
  * foreign_key: its number in `PRAGMA foreign_key_list`, whose rows have been read. */
 int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key);
 

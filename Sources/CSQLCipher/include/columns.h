@@ -19,6 +19,6 @@ int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **b
 /* The value that is bound to a parameter, counted from 1; NULL for an invalid number. Copy it before you convert it. */
 sqlite3_value *sqlcipherkit_bound_value(sqlite3_stmt *statement, int index);
 
-/* Whether two parameters of a statement have the same value: of one storage class, and equal numbers or the same bytes. 0 if one of
- * them does not exist or memory runs out. */
+/* Returns whether two parameters of a statement have the same value: of one storage class, and equal numbers or the same bytes. 0
+ * if one of them does not exist or memory runs out. */
 int sqlcipherkit_is_same_bound(sqlite3_stmt *statement, int index, int other);

@@ -87,8 +87,8 @@ enum {
 /* The field of a row: a column is the query, the heaviest one begins with it, or neither. */
 enum { sqlcipherkit_field_whole, sqlcipherkit_field_begins, sqlcipherkit_field_other };
 
-/* Where a row has the words: side by side in the heaviest column, all in it, side by side in another; all but a word too many side
- * by side in the heaviest column; anywhere. */
+/* The places of the words in a row: side by side in the heaviest column, all in it, side by side in another; all but a word too
+ * many side by side in the heaviest column; anywhere. */
 enum {
     sqlcipherkit_place_together,
     sqlcipherkit_place_heaviest,

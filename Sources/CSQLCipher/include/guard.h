@@ -29,7 +29,7 @@ void sqlcipherkit_set_one_of_many(sqlite3 *db, int is_one_of_many);
 /* Returns SQLITE_AUTH for a URI that contains a key, however it is escaped; SQLITE_OK for any other location; SQLITE_NOMEM. */
 int sqlcipherkit_check_location(const char *location);
 
-/* Whether SQLite has a pragma of that name, or SQLCipher one that a guarded connection may read. */
+/* Returns whether SQLite has a pragma of that name, or SQLCipher one that a guarded connection may read. */
 int sqlcipherkit_is_pragma(const char *name);
 
 /* Sets the key of a database that is open and not yet read, in the form that sqlite3_key_v2 takes, with every cipher setting: none

@@ -18,7 +18,8 @@ int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number
  * the database is not encrypted. */
 int sqlcipherkit_skip_page_checks(sqlite3 *db, const char *schema);
 
-/* Whether the write-ahead log has a page, counted from 1, so that the one in the file is not read. 0 also if that is unknown. */
+/* Returns whether the write-ahead log has a page, counted from 1, so that the one in the file is not read. 0 also if that is
+ * unknown. */
 int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int number);
 
 /* The size of a database's pages, in bytes, the usable bytes of each, and the number of pages in the file or its write-ahead log.

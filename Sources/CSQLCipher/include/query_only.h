@@ -7,5 +7,5 @@
  * allows writes again. Must not be called while a statement runs. */
 void sqlcipherkit_set_query_only(sqlite3 *db, int on);
 
-/* Whether query_only is on. */
+/* Returns whether query_only is on. */
 int sqlcipherkit_is_query_only(sqlite3 *db);

@@ -1,4 +1,4 @@
-/* Whether the system provides random bytes. */
+/* The system's refusals to provide random bytes. */
 #pragma once
 
 /* The errno with which the system has refused random bytes to the calling thread (getrandom(2)), usually ENOSYS or EPERM, in a

@@ -17,7 +17,7 @@ void sqlcipherkit_end_recorder(sqlcipherkit_recorder *recorder);
 /* Also records a table, which has the next number, from 0 on. Returns SQLITE_OK or SQLITE_NOMEM. */
 int sqlcipherkit_record_table(sqlcipherkit_recorder *recorder, const char *table);
 
-/* Whether rows of a table may have changed, or the recording has failed, as reading it says then. */
+/* Returns whether rows of a table may have changed, or the recording has failed; reading it then returns the error. */
 int sqlcipherkit_has_recorded(const sqlcipherkit_recorder *recorder, int table);
 
 /* The part that changes share. `columns` are positions among the columns that are not generated, without those of the key. */

@@ -23,5 +23,5 @@ void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *set
  * next one on that writes. Nothing for the temporary database. */
 void sqlcipherkit_keep_whole(sqlite3 *db, const char *schema);
 
-/* Whether that is so. */
+/* Returns whether sqlcipherkit_keep_whole is in effect for a database. */
 int sqlcipherkit_is_kept_whole(sqlite3 *db, const char *schema);

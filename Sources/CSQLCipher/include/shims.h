@@ -38,9 +38,9 @@ static inline int sqlcipherkit_read_file(sqlite3 *db, const char *schema, void *
     return file->pMethods->xRead(file, bytes, count, offset);
 }
 
-/* Whether another connection, of any process, has one of the locks of a log's index exclusively: 0 the write lock, 1 that of
- * checkpoints (https://sqlite.org/walformat.html#wal_locks). The shared lock is granted only if there is no such connection, and
- * given back at once. Returns 1 or 0; 0 too if the database has no index. */
+/* Returns whether another connection, of any process, has one of the locks of a log's index exclusively: 0 the write lock, 1 that
+ * of checkpoints (https://sqlite.org/walformat.html#wal_locks). The shared lock is granted only if there is no such connection, and
+ * given back at once. Returns 0 too if the database has no index. */
 static inline int sqlcipherkit_log_lock_is_taken(sqlite3 *db, const char *schema, int lock) {
     sqlite3_file *file = 0;
     int rc = sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);

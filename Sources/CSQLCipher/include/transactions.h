@@ -11,12 +11,12 @@ int sqlcipherkit_reset(sqlite3_stmt *statement);
  * compiled for, nothing is done, and the result is SQLITE_SCHEMA. */
 int sqlcipherkit_step_as_compiled(sqlite3_stmt *statement);
 
-/* Whether a compiled statement would begin or end a transaction or a savepoint when it runs: `BEGIN`, `COMMIT`, `END`, `ROLLBACK`,
- * `SAVEPOINT`, `RELEASE`. EXPLAIN of them does not. */
+/* Returns whether a compiled statement would begin or end a transaction or a savepoint when it runs: `BEGIN`, `COMMIT`, `END`,
+ * `ROLLBACK`, `SAVEPOINT`, `RELEASE`. EXPLAIN of them does not. */
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);
 
-/* Whether a compiled statement that fails may keep what it has changed until then, as RAISE(FAIL) in a trigger and ON CONFLICT FAIL
- * make it do: the caller has to undo that. */
+/* Returns whether a compiled statement that fails may keep what it has changed until then, as RAISE(FAIL) in a trigger and ON
+ * CONFLICT FAIL make it do: the caller has to undo that. */
 int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement);
 
 /* Rolls the open transaction back as `ROLLBACK` does, without a statement that could fail for lack of memory, be refused by an
@@ -24,8 +24,8 @@ int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement);
  * callback or during a statement's step. */
 void sqlcipherkit_roll_back(sqlite3 *db);
 
-/* Whether the open transaction has what `BEGIN IMMEDIATE` takes, or `BEGIN EXCLUSIVE` if is_exclusive is not 0: the lock for
- * writing the main database, and without a write-ahead log the lock that blocks readers too. */
+/* Returns whether the open transaction has what `BEGIN IMMEDIATE` takes, or `BEGIN EXCLUSIVE` if is_exclusive is not 0: the lock
+ * for writing the main database, and without a write-ahead log the lock that blocks readers too. */
 int sqlcipherkit_has_write_lock(sqlite3 *db, int is_exclusive);
 
 /* Begins a transaction, if none is open, in which all databases except temp are read as they are now, or as in a snapshot that was
@@ -41,7 +41,7 @@ int sqlcipherkit_end_read(sqlite3 *db);
  * or during a statement's step. */
 void sqlcipherkit_open_logs(sqlite3 *db);
 
-/* Whether the open transaction can no longer write or commit, because a statement in it has found damage in some database. */
+/* Returns whether the open transaction can no longer write or commit, because a statement in it has found damage in a database. */
 int sqlcipherkit_refuses_commit(sqlite3 *db);
 
 /* Lets the open transaction write and commit again. The damaged database must be gone. */

@@ -27,7 +27,7 @@ int sqlcipherkit_copy_records(sqlcipherkit_trees *trees, int count);
  * SQLITE_MISMATCH for a difference. */
 int sqlcipherkit_compare_records(sqlcipherkit_trees *trees, int count);
 
-/* Whether the last of these calls has failed at the second tree. */
+/* Returns whether the last of these calls has failed at the second tree. */
 int sqlcipherkit_failed_at_target(const sqlcipherkit_trees *trees);
 
 /* Closes both trees. NULL is allowed. */

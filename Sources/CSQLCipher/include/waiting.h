@@ -7,5 +7,5 @@
  * if the connection's progress handler says so. */
 int sqlcipherkit_wait_goes_on(sqlite3 *db, int count);
 
-/* Whether the connection's last wait ended by an interrupt, which SQLite reports as SQLITE_BUSY; once for each wait. */
+/* Returns whether the connection's last wait ended by an interrupt, which SQLite reports as SQLITE_BUSY; once for each wait. */
 int sqlcipherkit_take_interrupted_wait(sqlite3 *db);

@@ -16,6 +16,6 @@ int sqlcipherkit_end_memory_limit(struct sqlcipherkit_memory_limit limit);
  * or while no statement runs. */
 sqlite3_int64 sqlcipherkit_rows_stepped(sqlite3 *db);
 
-/* Whether the statement from which a progress handler is called has ended. SQLite asks the handler once more on the way out, and
- * would report an interrupt for what is committed. */
+/* Returns whether the statement from which a progress handler is called has ended. SQLite asks the handler once more on the way
+ * out, and would report an interrupt for what is committed. */
 int sqlcipherkit_has_ended(sqlite3 *db);

@@ -17,10 +17,10 @@ struct sqlcipherkit_kernels sqlcipherkit_kernels_for(unsigned features);
  * sqlcipherkit_provider_force(), which is harmless, as they do not depend on each other. */
 struct sqlcipherkit_kernels sqlcipherkit_kernels(void);
 
-/* Whether this pair can encrypt and hash a page in one pass. */
+/* Returns whether this pair can encrypt and hash a page in one pass. */
 int sqlcipherkit_kernels_can_stitch(struct sqlcipherkit_kernels kernels);
 
-/* Whether this pair can encrypt and hash eight pages at once. */
+/* Returns whether this pair can encrypt and hash eight pages at once. */
 int sqlcipherkit_kernels_have_many(struct sqlcipherkit_kernels kernels);
 
 /* The features from which kernels are chosen when no test interferes: in an optimised build all that the CPU has; in an unoptimised

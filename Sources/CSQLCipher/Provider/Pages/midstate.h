@@ -15,17 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many keys of each kind a connection's state keeps ready: its own and, during a rekey, the next one. A slot is an index
- * below key_slots; no_slot means none. */
+/* The number of keys of each kind that a connection's state keeps ready: its own and, during a rekey, the next one. A slot is an
+ * index below key_slots; no_slot means none. */
 enum { key_slots = 2, no_slot = -1 };
 
 /* All zeros at first; sqlcipherkit_midstate_drop_cipher() is called before the first use of a cipher slot. */
 struct sqlcipherkit_midstate {
     int mac_slot_after[key_slots]; /* the MAC slot that authenticated what a cipher slot encrypted, or no_slot */
     const uint8_t *out;            /* the ciphertext whose HMAC is expected; NULL if none is */
-    int cipher_slot;               /* what it was encrypted with */
+    int cipher_slot;               /* the slot of the key that encrypted it */
     int mac_slot;                  /* the slot of the HMAC key that the words belong to */
-    size_t hashed;                 /* how many bytes at `out` were hashed into the words; 0 if the page was only encrypted */
+    size_t hashed;                 /* the number of bytes at `out` that the words include; 0 if the page was only encrypted */
     uint64_t words[8];
     uint8_t *copy;                 /* of the bytes that were hashed: ciphertext, no secret */
     size_t capacity;

@@ -61,7 +61,7 @@ static int is_original(const struct sqlcipherkit_pipeline *pipeline) {
     return pipeline->writing == &pipeline->batches[to_journal];
 }
 
-/* Whether the bytes to encrypt are those of the page that was begun. */
+/* Returns whether the bytes to encrypt are those of the page that was begun. */
 static int is_begun(const struct sqlcipherkit_pipeline *pipeline, const uint8_t iv[16], const uint8_t *in, size_t size,
                     const uint8_t *out) {
     return pipeline->writing != NULL && pipeline->writing->bytes == in && pipeline->writing->size == size && iv == out + size;

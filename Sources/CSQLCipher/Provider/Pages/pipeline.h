@@ -1,4 +1,4 @@
-/* How a page goes through the provider: this one place decides, for each page that SQLCipher encrypts or authenticates, whether
+/* The path of a page through the provider: this one place decides, for each page that SQLCipher encrypts or authenticates, whether
  * the work is already done, is done now for several pages at once, or is done for this page alone. PAGES.md describes each state,
  * what ends it, and why nothing stale is ever written.
  *
@@ -15,11 +15,11 @@ struct sqlcipherkit_state;
 struct sqlcipherkit_ready_cipher;
 struct sqlcipherkit_ready_mac;
 
-/* Where a page is written: changed pages go to the database or its write-ahead log, originals to the rollback journal. The two have
- * different orders and, during a rekey, different keys, and so each has its own batch. */
+/* The destination of a page: changed pages go to the database or its write-ahead log, originals to the rollback journal. The two
+ * have different orders and, during a rekey, different keys, and so each has its own batch. */
 enum sqlcipherkit_destination { to_database, to_journal, destinations };
 
-/* What a connection's state keeps about pages. All zeros at first. */
+/* The part of a connection's state that is about pages. All zeros at first. */
 struct sqlcipherkit_pipeline {
     struct sqlcipherkit_write_batch *writing; /* the batch that the page being written goes through; NULL between pages */
     struct sqlcipherkit_write_batch batches[destinations];

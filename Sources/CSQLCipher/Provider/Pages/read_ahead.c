@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    /* How many pages read in order count as a scan. */
+    /* The number of pages, read in order, that counts as a scan. */
     least_run = 3,
     least_size = 512,
     greatest_size = 65536,

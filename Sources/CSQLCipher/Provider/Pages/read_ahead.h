@@ -12,7 +12,7 @@
 /* All zeros at first. */
 struct sqlcipherkit_read_ahead {
     uint32_t last_page; /* the page that was read last */
-    uint32_t run;       /* how many pages were read in order up to that one */
+    uint32_t run;       /* the number of pages read in order up to that page */
     struct sqlcipherkit_page_batch batch; /* empty or authenticated; ciphertext, so nothing in it is secret */
 };
 

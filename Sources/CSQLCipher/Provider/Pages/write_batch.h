@@ -15,7 +15,7 @@
 struct sqlcipherkit_write_batch {
     uint32_t number;       /* of the page that is being written, or was last */
     const uint8_t *bytes;  /* its plaintext, which the pager owns; NULL between pages */
-    size_t size;           /* how many bytes of it are encrypted */
+    size_t size;           /* the number of its bytes that are encrypted */
     uint32_t run;          /* pages that came in order up to that one */
     uint32_t spills;       /* for the codec: how often the page cache had overflowed when it offered pages */
     int cipher_slot;       /* of the key that the batch is encrypted with, from batch_encrypted on */

@@ -1,4 +1,4 @@
-/* What the provider keeps for each connection: expanded keys and pads, so that a page needs no key setup.
+/* The provider's state for each connection: expanded keys and pads, so that a page needs no key setup.
  *
  * A connection uses at most two keys of each kind: its own and, during a rekey, the next one. So there are two slots for AES
  * schedules and two for HMAC pads, which are found by comparing keys; a new key replaces the one that was used least recently.
@@ -52,5 +52,5 @@ void sqlcipherkit_state_mac(struct sqlcipherkit_state *state, const struct sqlci
 /* Writes the state of HMAC-SHA512 after the inner pad, for the key in `mac_slot`, to `words`. The caller wipes them. */
 void sqlcipherkit_state_inner_pad(const struct sqlcipherkit_state *state, int mac_slot, uint64_t words[8]);
 
-/* What the state keeps about pages being processed (Pages/pipeline.h). `state` is not NULL. */
+/* Returns the part of the state that is about pages being processed (Pages/pipeline.h). `state` is not NULL. */
 struct sqlcipherkit_pipeline *sqlcipherkit_state_pipeline(struct sqlcipherkit_state *state);
