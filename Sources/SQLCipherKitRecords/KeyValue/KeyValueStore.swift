@@ -61,7 +61,9 @@ public final class KeyValueStore {
 
     /// The names of the stores in a database, sorted: `KeyValueStore.names(in: db.main)`.
     /// - Parameter schema: the database.
-    /// - Throws: ``DatabaseError`` if reading fails.
+    /// - Throws: ``DatabaseError/Reason/closed`` if the connection is closed; ``DatabaseError/Reason/busy`` if another connection
+    ///   holds a lock for longer than the busy timeout; or SQLite's error, such as ``ResultCode/corrupt`` for a damaged page, and
+    ///   ``ResultCode/error`` for a database that was detached.
     public static func names(in schema: Schema) throws -> [String] {
         let prefix = TablesMadeLater.storePrefix
         let names = try schema.connection.fetchAll(
@@ -135,7 +137,8 @@ public final class KeyValueStore {
 extension KeyValueStore {
     /// The keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
-    /// - Throws: ``DatabaseError`` if reading fails.
+    /// - Throws: the same errors as ``contains(_:)``, and ``DatabaseError/Reason/typeMismatch`` for a key that is not UTF-8 text,
+    ///   which only other SQL can have written.
     public func keys(prefix: String = "") throws -> [String] {
         guard try beginIteration() else { return [] }
         return try connection.fetchAll(String.self, selection("key", prefix, order: " ORDER BY key"), arguments(prefix))
@@ -143,7 +146,7 @@ extension KeyValueStore {
 
     /// The number of keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
-    /// - Throws: ``DatabaseError`` if reading fails.
+    /// - Throws: the same errors as ``contains(_:)``.
     public func count(prefix: String = "") throws -> Int {
         guard try beginIteration() else { return 0 }
         return try connection.fetchOne(Int.self, selection("count(*)", prefix), arguments(prefix)) ?? 0
@@ -159,7 +162,7 @@ extension KeyValueStore {
     ///   - prefix: the prefix. Default: empty, for all keys.
     ///   - body: receives each entry, and must not keep it. It may write to the store; whether the loop then visits the added keys
     ///     is undefined.
-    /// - Throws: ``DatabaseError`` if reading fails, or any error that `body` throws; either ends the loop.
+    /// - Throws: the same errors as ``keys(prefix:)``, or any error that `body` throws; either ends the loop.
     public func forEach(prefix: String = "", _ body: (borrowing KeyValueEntry) throws -> Void) throws {
         guard try beginIteration() else { return }
         let statement = try connection.cached(selection("key, value, json", prefix, order: " ORDER BY key"))
@@ -180,7 +183,8 @@ extension KeyValueStore {
     /// - Parameters:
     ///   - type: the type of the values.
     ///   - prefix: the beginning of the keys. Default: empty, for all keys.
-    /// - Throws: the same errors as `get(_:as:)`, for the first value that cannot be read as `type`.
+    /// - Throws: the same errors as ``keys(prefix:)``; for the first value that cannot be read as `type`,
+    ///   ``DatabaseError/Reason/unexpectedNull`` if it is nil, and ``DatabaseError/Reason/typeMismatch`` otherwise.
     public func all<T: SQLValueConvertible>(
         as type: T.Type = T.self, prefix: String = ""
     ) throws -> [(key: String, value: T)] {
@@ -191,7 +195,8 @@ extension KeyValueStore {
     /// - Parameters:
     ///   - type: the type of the values.
     ///   - prefix: the beginning of the keys. Default: empty, for all keys.
-    /// - Throws: ``DatabaseError`` if reading fails, or if a value cannot be decoded as the type.
+    /// - Throws: the same errors as ``keys(prefix:)``; for the first value that cannot be decoded as `type`,
+    ///   ``DatabaseError/Reason/unexpectedNull`` if it is nil, and ``DatabaseError/Reason/typeMismatch`` otherwise.
     @_disfavoredOverload
     public func all<T: Decodable>(
         as type: T.Type = T.self, prefix: String = ""
@@ -257,8 +262,9 @@ extension KeyValueStore {
     /// ```swift
     /// let port: UInt16? = try settings.get("port")
     /// ```
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without loss, and
-    ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without loss,
+    ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional, and the errors of
+    ///   ``contains(_:)``.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try lookUp(key) { handle in
@@ -276,7 +282,9 @@ extension KeyValueStore {
 
     /// The value of a key, decoded, or nil if there is none. The type itself can choose how dates and other values are coded
     /// (``JSONCodingCustomizable``).
-    /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, or an error from SQLite.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be decoded as that type,
+    ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional, and the errors of
+    ///   ``contains(_:)``.
     @_disfavoredOverload
     public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws -> T? {
         if let type = T.self as? any SQLValueConvertible.Type { return try get(key, as: type) as? T }
@@ -284,8 +292,7 @@ extension KeyValueStore {
     }
 
     /// The value of a key, decoded, or `value` if there is none.
-    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
-    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
+    /// - Throws: the same errors as `get(_:as:)`. A value of another type is an error; it does not yield the default.
     public func get<T: Decodable>(_ key: String, default value: T) throws -> T { try get(key, as: T.self) ?? value }
 
     /// The value of a key, or `value` if there is none.
@@ -298,7 +305,9 @@ extension KeyValueStore {
     }
 
     /// Returns whether a key exists, even if its value is nil.
-    /// - Throws: ``DatabaseError`` if reading fails.
+    /// - Throws: ``DatabaseError/Reason/closed`` if the connection is closed; ``DatabaseError/Reason/invalidArgument`` if the
+    ///   database has a store whose name differs only in case; ``DatabaseError/Reason/busy`` if another connection holds a lock for
+    ///   longer than the busy timeout; or SQLite's error, such as ``ResultCode/corrupt`` for a damaged page.
     public func contains(_ key: String) throws -> Bool {
         try lookUp(key) { _ in () } != nil
     }
@@ -328,7 +337,11 @@ extension KeyValueStore {
     ///   - key: the key.
     ///   - value: the value to store.
     ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`,
+    ///   for an expiry that is not a finite date, and if the database has a store whose name differs only in case;
+    ///   ``DatabaseError/Reason/misuse`` if the store has no table yet and the database stores text as UTF-16;
+    ///   ``DatabaseError/Reason/closed`` if the connection is closed; ``DatabaseError/Reason/busy`` if another connection holds a
+    ///   lock for longer than the busy timeout; or SQLite's error, such as ``ResultCode/readOnly`` or ``ResultCode/full``.
     @inlinable
     public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try put(key, expiry) { value_, json in
@@ -342,7 +355,8 @@ extension KeyValueStore {
     ///   - key: the key.
     ///   - value: the value to store.
     ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold or whose own encoding throws, and the
+    ///   errors of the form for values that SQL can represent.
     public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
             return try set(key, to: value, expires: expiry)
@@ -362,8 +376,7 @@ extension KeyValueStore {
     }
 
     /// Sets the value of a key and replaces any earlier value.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`,
-    ///   or SQLite's error.
+    /// - Throws: the same errors as for a type that is only an `SQLValueConvertible`.
     // Resolves the ambiguity between the two above. Disfavoring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     @_documentation(visibility: private)
@@ -380,7 +393,7 @@ extension KeyValueStore {
     /// - Parameters:
     ///   - values: the keys and their values. A key that occurs twice gets the later value.
     ///   - expiry: when the keys expire, to the millisecond. Default: never.
-    /// - Throws: ``DatabaseError``; nothing is changed then.
+    /// - Throws: the same errors as `set(_:to:expires:)`, for the first value that cannot be stored; nothing is changed then.
     public func setAll<T: SQLValueConvertible>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws {
@@ -391,7 +404,7 @@ extension KeyValueStore {
     /// - Parameters:
     ///   - values: the keys and their values. A key that occurs twice gets the later value.
     ///   - expiry: when the keys expire, to the millisecond. Default: never.
-    /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
+    /// - Throws: the same errors as `set(_:to:expires:)`, for the first value that cannot be stored; nothing is changed then.
     public func setAll<T: Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws {
@@ -399,7 +412,7 @@ extension KeyValueStore {
     }
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
-    /// - Throws: ``DatabaseError``; nothing is changed then.
+    /// - Throws: the same errors as `set(_:to:expires:)`, for the first value that cannot be stored; nothing is changed then.
     @_documentation(visibility: private)
     public func setAll<T: SQLValueConvertible & Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
@@ -414,7 +427,7 @@ extension KeyValueStore {
     /// - Parameters:
     ///   - values: the values by their keys.
     ///   - expiry: when the keys expire, to the millisecond. Default: never.
-    /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
+    /// - Throws: the same errors as `set(_:to:expires:)`, for the first value that cannot be stored; nothing is changed then.
     @_disfavoredOverload
     public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws {
         try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
@@ -471,7 +484,9 @@ extension KeyValueStore {
 
     /// Removes a key.
     /// - Returns: whether it existed.
-    /// - Throws: ``DatabaseError`` if writing fails.
+    /// - Throws: ``DatabaseError/Reason/closed`` if the connection is closed; ``DatabaseError/Reason/invalidArgument`` if the
+    ///   database has a store whose name differs only in case; ``DatabaseError/Reason/busy`` if another connection holds a lock for
+    ///   longer than the busy timeout; or SQLite's error, such as ``ResultCode/readOnly`` or ``ResultCode/corrupt``.
     @discardableResult
     public func remove(_ key: String) throws -> Bool {
         guard try exists() else { return false }
@@ -482,7 +497,7 @@ extension KeyValueStore {
 
     /// Removes all keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
-    /// - Throws: ``DatabaseError`` if writing fails.
+    /// - Throws: the same errors as ``remove(_:)``.
     public func removeAll(prefix: String = "") throws {
         guard try exists() else { return }
         if prefix.isEmpty {
@@ -494,7 +509,7 @@ extension KeyValueStore {
 
     /// Deletes the rows of expired keys, which are already invisible to all other calls.
     /// - Returns: the number of deleted rows.
-    /// - Throws: ``DatabaseError`` if writing fails.
+    /// - Throws: the same errors as ``remove(_:)``.
     @discardableResult
     public func purgeExpired() throws -> Int {
         guard try exists() else { return 0 }

@@ -56,7 +56,7 @@ public struct SharedKeyValueStore: Sendable {
     /// Runs `body` with one snapshot of the store, and suspends the task instead of blocking a thread.
     /// - Parameter body: receives the store, and must not keep it.
     /// - Returns: the result of `body`.
-    /// - Throws: ``DatabaseError``, `CancellationError` when the task is cancelled, or any error that `body` throws.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled.
     public func read<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.read { [table] db in try body(table.store(db)) }
     }
@@ -71,8 +71,7 @@ public struct SharedKeyValueStore: Sendable {
     /// Runs `body` in a transaction, and suspends the task instead of blocking a thread.
     /// - Parameter body: receives the store, and must not keep it.
     /// - Returns: the result of `body`.
-    /// - Throws: ``DatabaseError``, `CancellationError` when the task is cancelled, or any error that `body` throws. No
-    ///   change is kept then.
+    /// - Throws: the same errors as the other form, or `CancellationError` when the task is cancelled; nothing is changed then.
     @discardableResult
     public func write<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.write { [table] db in try body(table.store(db)) }
@@ -115,8 +114,7 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, decoded, or nil if there is none.
-    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
-    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
+    /// - Throws: the same errors as ``KeyValueStore``'s `get(_:as:)` and `read`.
     @_disfavoredOverload
     public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try reading { store in try store.get(key, as: type) }
@@ -130,8 +128,7 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, or `value` if there is none.
-    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
-    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
+    /// - Throws: the same errors as ``KeyValueStore``'s `get(_:default:)` and `read`.
     public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
@@ -143,8 +140,7 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, decoded, or `value` if there is none.
-    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
-    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
+    /// - Throws: the same errors as ``KeyValueStore``'s `get(_:default:)` and `read`.
     public func get<T: Decodable & Sendable>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
@@ -171,7 +167,7 @@ extension SharedKeyValueStore {
     }
 
     /// Returns whether a key exists, even if its value is nil.
-    /// - Throws: ``DatabaseError`` if reading fails.
+    /// - Throws: the same errors as ``KeyValueStore/contains(_:)`` and `read`.
     public func contains(_ key: String) throws -> Bool { try reading { store in try store.contains(key) } }
 
     /// The asynchronous form.
@@ -201,7 +197,7 @@ extension SharedKeyValueStore {
     ///   - key: the key.
     ///   - value: the value.
     ///   - expiry: when the key expires; nil, the default, for never.
-    /// - Throws: ``DatabaseError``, or any error of the value's own encoding; nothing is changed then.
+    /// - Throws: the same errors as ``KeyValueStore``'s `set(_:to:expires:)` and `write`; nothing is changed then.
     public func set<T: Encodable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try writing { store in try store.set(key, to: value, expires: expiry) }
     }
@@ -231,7 +227,7 @@ extension SharedKeyValueStore {
 
     /// Removes a key.
     /// - Returns: whether it existed.
-    /// - Throws: ``DatabaseError`` if writing fails.
+    /// - Throws: the same errors as ``KeyValueStore/remove(_:)`` and `write`; nothing is changed then.
     @discardableResult
     public func remove(_ key: String) throws -> Bool { try writing { store in try store.remove(key) } }
 
