@@ -82,7 +82,7 @@ import TestSupport
         #expect(outcome.output.contains("row 1  Sponge\n"), "\(outcome.errors)")
         #expect(outcome.output.hasSuffix("2 hits\n"))
         try search("light", "--in", "nope").expectFailure(1, "no full-text table nope")
-        // One of an attached database.
+        // A full-text table of an attached database.
         let other = sample.folder.path("other.db")
         try Tool.run(["create", other] + Tool.key).expectSuccess()
         let attached = try Tool.run(

@@ -15,7 +15,7 @@ extension FuzzTarget {
                 INSERT INTO note VALUES ('n2', 'f1', 'two', NULL); DELETE FROM note WHERE id = 'n1';
                 """))
         }
-        // One that has not got a column yet.
+        // A database that has not got a column yet.
         let old = try logged("old", columns: "title TEXT CHECK(title <> '')")
         try old.write { db in try db.execute("INSERT INTO note VALUES ('n3', NULL, 'three')") }
         return try [tablet, phone, old].flatMap { log in

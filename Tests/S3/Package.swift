@@ -8,7 +8,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "SQLCipherKit", path: "../..", traits: ["S3", .defaults])],
     targets: [
-        // One of several hosts: scripts/workshop/check-replication --network.
+        // The program of one of several hosts: scripts/workshop/check-replication --network.
         .executableTarget(
             name: "ReplicaPeer",
             dependencies: [

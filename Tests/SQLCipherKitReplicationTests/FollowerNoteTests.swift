@@ -79,7 +79,7 @@ import TestSupport
         let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         try await follow("b.db")
-        // One that was restored from the same objects.
+        // A follower that was restored from the same objects.
         try await follow("c.db")
         let own = try Data(contentsOf: note("b.db"))
         try Data(contentsOf: note("c.db")).write(to: note("b.db"))

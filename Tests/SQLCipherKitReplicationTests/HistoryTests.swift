@@ -161,7 +161,7 @@ import TestSupport
         #expect(try numbers(self.pool("b.db")) == (count > 0 ? [1, 2] : [1]))
     }
 
-    /// Its age alone once removed a section, before there was anything else to restore.
+    /// The age alone of a section once removed it, before there was anything else to restore.
     @Test func formerSectionStaysUntilSnapshotIsComplete() async throws {
         let first = try pool("a.db"), slow = SlowStore(store: store)
         try create(first)

@@ -44,7 +44,7 @@ import TestSupport
             }
         }
         store.rate.store(0, ordering: .relaxed)
-        // One that began earlier may have taken over later.
+        // A replicator that began earlier may have taken over later.
         for former in formers + [replica] { await former.stop() }
         replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .forTests)

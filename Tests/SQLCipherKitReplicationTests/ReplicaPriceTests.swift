@@ -48,7 +48,7 @@ import TestSupport
         let ratio = Double(after.bytes - before.bytes) / Double(pages * (4096 + 24))
         print("trickle: \(ratio) bytes for a byte of log, \(Double(after.puts - before.puts) / (seconds * 50)) of the requests allowed")
         #expect(ratio <= 2)
-        // One for two intervals, the head included, and what was saved up before.
+        // One request for two intervals, the head included, and the requests saved up before.
         #expect(Double(after.puts - before.puts) <= seconds * 50 + 10)
         #expect(after.gets == before.gets && after.lists == before.lists)
         try await replica.waitUntilStored()
@@ -73,7 +73,7 @@ import TestSupport
         let puts = store.figures.puts - before, seconds = (ContinuousClock.now - start) / .seconds(1)
         await replica.stop()
         print("with heads: \(puts) requests in \(seconds) seconds")
-        // One for two intervals, and what was saved up before.
+        // One request for two intervals, and the requests saved up before.
         #expect(Double(puts) <= seconds * 10 + 10)
     }
 

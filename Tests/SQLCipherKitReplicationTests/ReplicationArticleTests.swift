@@ -73,7 +73,7 @@ import TestSupport
 
     @Test func replicationArticleServerStarts() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key, store = try FolderStore(folder.path("backup"))
-        // Its first start, and one on another machine.
+        // The server's first start, and a start on another machine.
         for (start, path) in [folder.path("a.db"), folder.path("b.db")].enumerated() {
             try await Replicator.restoreIfMissing(
                 path, from: store, key: key)

@@ -36,7 +36,7 @@ def undocumented(graphs):
         inherited = {r["source"] for r in graph["relationships"] if r["kind"] in ("defaultImplementationOf", "overrides")}
         inherited |= {r["source"] for r in graph["relationships"] if r.get("sourceOrigin")}
         name = lambda symbol: tuple(part.split("(")[0] for part in symbol["pathComponents"])
-        # One of several overloads explains them all.
+        # The comment of one overload explains all overloads.
         explained = {name(s) for s in graph["symbols"] if "docComment" in s}
         for symbol in graph["symbols"]:
             if "docComment" in symbol or symbol["identifier"]["precise"] in inherited or symbol["kind"]["identifier"] in NAMED:

@@ -124,7 +124,7 @@ struct SearchStep: Step {
     private func ids(_ reference: Reference, _ words: Words) throws -> Set<Int64> {
         func number(_ row: [SQLValue]) -> Int64? { if case .integer(let id) = row[0] { id } else { nil } }
         if kind == .contentless {
-            // Its text is nowhere else: the reference's own index answers.
+            // The text of a contentless index is nowhere else: the reference's own index answers.
             return Set(try reference.must("SELECT rowid FROM main.\(index) WHERE \(index) MATCH ?", [.text(words.expression)]).compactMap(number))
         }
         let rows = try reference.must("SELECT rowid, title, body FROM main.\(kind == .external ? "fdoc" : index)")

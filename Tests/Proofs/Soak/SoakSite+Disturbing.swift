@@ -3,7 +3,7 @@ import SQLCipherKit
 
 /// A second process that writes and is killed, interruptions, changes of the key, close and reopen.
 extension SoakSite {
-    /// One after the other, as a key may only be changed where no other process has the database open.
+    /// Runs them one after the other, as a key may only be changed where no other process has the database open.
     func disturb() async throws {
         let round = random(0..<1_000_000), who = "other\(round)"
         let writer = try Writer(path, key: keyNumber, who)

@@ -20,7 +20,7 @@ import TestSupport
     private func count() async throws -> Int? { try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } }
 
     @Test func cancelledReadIsInterrupted() async throws {
-        // One that runs on the reader's thread, and one that begins at once.
+        // A read that runs on the reader's thread, and a read that begins at once.
         for isWarm in [false, true] {
             if isWarm { _ = try await count() }
             let entered = Latch()
@@ -127,7 +127,7 @@ import TestSupport
         #expect(try await count() == 1)
     }
 
-    /// Its task is told of the end later: what cancels it meanwhile must not meet the next call on the same connection.
+    /// A call's task is told of the end later: a cancellation meanwhile must not meet the next call on the same connection.
     @Test func lateCancellationDoesNotInterruptTheNextCall() async throws {
         let executor = PausableExecutor()
         defer { executor.stop() }

@@ -85,7 +85,7 @@ import TestSupport
         if isPool { unchanged.remove("locking_mode") }
         #expect(unchanged.isSubset(of: Self.fixed), "\(unchanged.subtracting(Self.fixed).sorted())")
 
-        // One without a value.
+        // A setting without a value.
         func distinguishesCase() throws -> Bool {
             try database.writeWithoutTransaction { db in try db.fetchOne(Bool.self, "SELECT 'a' NOT LIKE 'A'") } == true
         }

@@ -43,11 +43,11 @@ import TestSupport
             try await insert(database)
         }
         for _ in 0..<10 { #expect(await elements.next() == 20) }
-        // One who comes late reads nothing.
+        // An observer that comes late reads nothing.
         var late = counts.makeAsyncIterator()
         #expect(try await late.next() == 20)
         #expect(reads.value == 21)
-        // One who leaves leaves the others alone.
+        // An observer that leaves does not disturb the others.
         loops[0].cancel()
         try await loops[0].value
         try await insert(database)

@@ -170,7 +170,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 5)
         try db.unregister(.function("abs", arguments: 1))
         #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 1)
-        // One for any number of arguments hides the built-in one as well.
+        // A function for any number of arguments hides the built-in one as well.
         for result in ["first", "second"] {
             try db.register(.function("lower", arguments: nil) { _ in result })
             let lower = try db.prepare(SQL(raw: "SELECT lower('A'), '\(result)'"))

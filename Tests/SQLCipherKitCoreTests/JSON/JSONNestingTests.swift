@@ -79,7 +79,7 @@ import Testing
             #expect(again.count == 2)
             try again.encode(3)
         }
-        // One of another kind cannot be.
+        // A container of another kind cannot be opened again.
         #expect(throws: EncodingError.self) {
             try JSONBEncoder().encode(Script { encoder in
                 var container = encoder.container(keyedBy: Key.self)

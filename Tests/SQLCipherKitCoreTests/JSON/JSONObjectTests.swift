@@ -95,7 +95,7 @@ import TestSupport
             }
         }
         #expect(wide > (LongTests.areOn ? 100 : 25))
-        // One more than the greatest: 2^128.
+        // The greatest number plus one: 2^128.
         let error = #expect(throws: (any Error).self) {
             try db.fetchOne(JSONColumn<[Decimal]>.self, "SELECT '[340282366920938463463374607431768211456]'")
         }

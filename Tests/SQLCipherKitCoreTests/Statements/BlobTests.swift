@@ -170,7 +170,7 @@ import TestSupport
             try db.execute("INSERT INTO t VALUES (\(ZeroBlob(count: 100)))")
             let blob = try db.main.openBlob(table: "t", column: "x", rowID: 1, forWriting: true)
             try blob.write(Data([1, 2]))
-            // One that is open for writing keeps the transaction from its end.
+            // A blob that is open for writing keeps the transaction from its end.
             blob.close()
         }
         try queue.read { db in

@@ -159,7 +159,7 @@ import TestSupport
                 expected = outcome { try model.run(.scope(.savepoint, program, end)) }
                 found = outcome { try perform(.scope(.savepoint, program, end), db) }
             case .queue:
-                // Its closure rolls back only by an error.
+                // A queue's closure rolls back only by an error.
                 let end = end == .rollback ? .commit : end
                 expected = outcome { try model.run(.scope(.transaction, program, end)) }
                 found = outcome {

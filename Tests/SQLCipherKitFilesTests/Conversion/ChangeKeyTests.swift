@@ -146,7 +146,7 @@ import TestSupport
         try db.schema("b \"c\"").changeKey(to: .passphrase("new"))
         #expect(count(try .passphrase("new"), at: other) == 0)
         #expect(count(try .passphrase("old")) == 200)
-        // One with settings of its own.
+        // A database with settings of its own.
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
         try db.attach(.file(folder.path("c.db")), as: "C", key: .passphrase("c", cipher: cipher))

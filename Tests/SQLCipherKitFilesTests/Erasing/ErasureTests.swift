@@ -23,7 +23,7 @@ import TestSupport
         let isEncrypted: Bool
         var description: String { "\(mode) \(autoVacuum) \(isEncrypted ? "encrypted" : "plaintext")" }
 
-        /// One of them; all with SQLCIPHERKIT_LONG_TESTS.
+        /// One form; all with SQLCIPHERKIT_LONG_TESTS.
         static let all: [Form] = LongTests.sample(
             1,
             of: [DatabaseConfiguration.JournalMode.delete, .persist, .truncate, .wal].flatMap { mode in
@@ -179,7 +179,7 @@ import TestSupport
         #expect(error?.reason == .busy && error?.message.contains("nothing has changed") == true, "\(String(describing: error))")
         #expect(try !db.main.findRemnants(of: ["zqdeleted"]).isErased && db.main.journalMode == mode)
         cursor.close()
-        // One that is open and does nothing is no hindrance.
+        // A connection that is open and does nothing is no hindrance.
         try db.main.eraseDeletedContent()
         #expect(try db.main.findRemnants(of: ["zqdeleted"]).places.isEmpty)
         #expect(try other.fetchAll(String.self, "SELECT x FROM t") == ["one"])

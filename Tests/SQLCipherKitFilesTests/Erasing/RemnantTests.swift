@@ -92,7 +92,7 @@ import TestSupport
             let left = try Data(contentsOf: URL(fileURLWithPath: path + "-journal"))
             other.close()
             let db = try open(mode, isEncrypted: isEncrypted)
-            // Its header is wiped: nothing is to be played back.
+            // The journal's header is wiped: nothing is to be played back.
             #expect(left.first == 0)
             try left.write(to: URL(fileURLWithPath: path + "-journal"))
             #expect(try kinds(db) == [.journal], "\(mode)")

@@ -56,7 +56,7 @@ import Testing
             for other in "0123456789ABCDEFGHJKMNPQRSTVWXYZ" where other != text[index] {
                 var changed = text
                 changed[index] = other
-                // One in a million goes through by design, and 1,100 are tried here.
+                // One change in a million goes through by design, and 1,100 are tried here.
                 if (try? KeySlots.RecoveryKey(text: String(changed))) != nil { unnoticed += 1 }
             }
             if index > 0, text[index] != text[index - 1] {

@@ -183,7 +183,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try expectRow(.passphrase(FormerSlots.second)) }
     }
 
-    /// Its slots commit to nothing: one that opens in a file that is not authentic counts as not opened.
+    /// Slots of version 1 commit to nothing: a slot that opens in a file that is not authentic counts as not opened.
     @Test func damagedVersion1KeySlotsRevealNoSecret() throws {
         try makeFormer()
         var bytes = Array(FormerSlots.slots)

@@ -63,7 +63,7 @@ import TestSupport
         #expect(try db.deleteAll(Folder.filter { folder in !Folder.filter { $0.parent == folder.id }.exists }) == 2)
     }
 
-    /// Its conditions have names in them that would mean the outer table's rows now, or the other way round.
+    /// The outer query's conditions have names in them that would mean the outer table's rows now, or the other way round.
     @Test func extendingOuterFilteredQueryInSubqueryThrows() throws {
         let made = Folder.filter { $0.name != "c" }
         let query = Folder.filter { folder in made.filter { $0.parent == folder.id }.exists }

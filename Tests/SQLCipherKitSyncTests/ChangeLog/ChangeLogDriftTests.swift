@@ -129,7 +129,7 @@ import TestSupport
         #expect(try ChangeLog.Message(data: message).isEmpty)
     }
 
-    /// Its entries and records would be read as others.
+    /// The entries and records of another version would be read as others.
     @Test func changeLogOfAnotherVersionThrows() throws {
         for change in ["UPDATE changelog_state SET value = 6 WHERE name = 'format'", "DELETE FROM changelog_state WHERE name = 'format'"] {
             let log = try peer("a"), db = log.connection

@@ -59,7 +59,7 @@ import TestSupport
         try write(a, at: 11, "DELETE FROM note")
         try exchange(a, b)
         #expect(try a.prune() == 2)
-        // One has forgotten the delete, and the other one knows of it.
+        // One peer has forgotten the delete, and the other one knows of it.
         for log in [a, b] { try log.receive(isWhole ? try d.snapshot() : try d.changes()) }
         #expect(try rows(a).count == 1 && rows(b).isEmpty)
         for _ in 0..<2 {

@@ -209,13 +209,13 @@ import TestSupport
         #expect(found?.reason == .misuse)
         found = error { try c.receive(try b.changes(since: try b.position)) }
         #expect(found?.reason == .misuse)
-        // One that was not known cannot have what is gone.
+        // A peer that was not known cannot have the entries that are gone.
         let d = try peer("d")
         found = error { try d.receive(try a.changes(since: try d.position)) }
         #expect(found?.reason == .changesMissing)
         d.now = { Date(timeIntervalSinceNow: -1000) }
         try d.write { try $0.execute("INSERT INTO note(id) VALUES (4)") }
-        // Its row is older than what the others have forgotten: it is logged again.
+        // The peer's row is older than the entries that the others have forgotten: it is logged again.
         #expect(try a.receive(try d.changes()).renewed == 1)
         #expect(try a.changes(since: try b.position).count == 2)
     }

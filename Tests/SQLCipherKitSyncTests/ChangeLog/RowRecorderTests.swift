@@ -317,7 +317,7 @@ import TestSupport
         let keys: [[SQLValue]] = [["a"], ["b"], ["d"]], columns = [["x"], ["x"], ["x", "y"]], first = hasEarlierChange ? 0 : 1
         #expect(found.map(\.key) == Array(keys[first...]) && found.map(\.columns) == Array(columns[first...]))
         #expect(found.last?.values == [7, 1.0])
-        // One that is dropped is refused as before.
+        // A dropped column is refused as before.
         #expect(throws: DatabaseError.self) {
             try ChangeLog.recording(db, ["plain"]) { db in
                 _ = try db.savepoint { db -> TransactionEnd<Void> in

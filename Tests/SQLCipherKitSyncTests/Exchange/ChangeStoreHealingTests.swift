@@ -60,7 +60,7 @@ import TestSupport
         let d = try peer("d")
         let first = try await d.synchronize(with: store)
         #expect(try !first.isComplete && rows(d) == [])
-        // One of those that have the entries is enough.
+        // One peer of those that have the entries is enough.
         try await (isOwnerBack ? h : b).synchronize(with: store)
         let second = try await d.synchronize(with: store)
         #expect(try rows(d) == ["a=1", "b=1", "h=1"] && second.isComplete)
@@ -112,7 +112,8 @@ import TestSupport
         for log in [again, a] { #expect(try rows(log) == ["a=1", "h=1", "new=1"]) }
     }
 
-    /// Its own former changes follow those of a chain that is gone: until it can take them, it stores nothing in their place.
+    /// A restored copy's own former changes follow those of a chain that is gone: until it can take them, it stores nothing in
+    /// their place.
     @Test(arguments: [ChangeLog.RestoreChoice.takingOthers, .keepingThisState])
     func restoredCopyWaitsForWhatItsOwnChangesFollow(_ choice: ChangeLog.RestoreChoice) async throws {
         let a = try peer("a"), b = try peer("b"), n = try peer("n")
@@ -289,7 +290,7 @@ import TestSupport
         for id in ["1", "2", "3"] { try set(h, id, "5") }
         let chain = try await begin(h)
         for log in [a, b] { try await log.synchronize(with: store) }
-        // One with the key stores other rows, and another one joins. Then it is found out.
+        // A peer with the key stores other rows, and another peer joins. Then it is found out.
         try await spoil(h, Self.faults[index])
         try await h.database.write { try $0.execute("INSERT OR REPLACE INTO changelog_state VALUES ('lacks', 1)") }
         try await h.synchronize(with: store)

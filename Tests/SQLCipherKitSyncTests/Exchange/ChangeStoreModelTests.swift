@@ -202,7 +202,7 @@ import TestSupport
                     peers.append(try Peer("n\(step)", folder.path("n\(step)"), time, numbers))
                     seen.joined += 1
                 } else {
-                    // One leaves, with what only it had, and with its chain or without.
+                    // A peer leaves, with the changes that only it had, and with its chain or without.
                     let before = memory.objects
                     let isKnown = (try? await synchronize(peers[place])) != nil, name = peers[place].name
                     let own = memory.objects.keys.sorted().first { before[$0] == nil }.map { $0.split(separator: "/").dropLast() }

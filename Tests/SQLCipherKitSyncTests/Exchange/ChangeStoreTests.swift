@@ -297,7 +297,7 @@ final class CutStore: ObjectStore {
             let c = try peer("c")
             await #expect(throws: DatabaseError.self) { try await c.synchronize(with: store) }
         }
-        // One under another's name, and one at another place.
+        // An object under another's name, and an object at another place.
         memory.restore(before)
         let names = before.keys.filter { !$0.hasSuffix("head") }.sorted()
         memory.restore([names[0]: before[names[1]] ?? []].merging(before) { first, _ in first })
@@ -452,7 +452,7 @@ final class CutStore: ObjectStore {
             }
             #expect(memory.objects == objects)
         }
-        // One of another store with the same key: what is there was not stored for it.
+        // A head of another store with the same key: it was not stored for this store.
         let foreign = try await other(Self.key)
         memory.change(name) { $0 = foreign }
         let c = try peer("c")

@@ -204,7 +204,7 @@ import TestSupport
             let info = try db.main.cipher
             #expect(info?.settings.pageSize == 8192)
         }
-        // One that was cancelled has changed nothing.
+        // A conversion that was cancelled has changed nothing.
         struct Stop: Error {}
         #expect(throws: Stop.self) { try pool.convert(to: .plaintext) { _ in throw Stop() } }
         #expect(try pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") } == [1, 2])

@@ -179,7 +179,7 @@ import TestSupport
         }
     }
 
-    /// One after the other: a second process that writes and is killed, a change of key, an interruption, close and reopen.
+    /// Disturbances, in turn: a second process that writes and is killed, a change of key, an interruption, close and reopen.
     private func disturb(_ present: Present, _ said: Ledger, until isOver: @Sendable () -> Bool) async throws {
         let driver = try BuildProducts.executable("FaultDriver")
         var round = 0

@@ -119,7 +119,7 @@ import TestSupport
             #expect(error?.reason == .closed)
             #expect(try folder.names() == [])
         }
-        // One that was there stays, empty as it is.
+        // A file that was there stays, empty as it is.
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         #expect(throws: DatabaseError.self) { try Connection(.file(path), key: unsalted) }
         #expect(try folder.names() == ["a.db"])

@@ -227,7 +227,7 @@ import TestSupport
         #expect(try theirs.copyTables(["note"], to: db.main) == 2)
         try theirs.detach()
         #expect(try db.settings.isEnabled(.defensive) && !db.settings.isEnabled(.trustedSchema))
-        // One that is careful already stays so with each file.
+        // A connection that is careful already stays so with each file.
         let careful = try Connection(.memory, configuration: configuration(.untrustedInMemory))
         try careful.attach(.file(folder.path("theirs.db")), as: "theirs", key: nil)
         #expect(throws: DatabaseError.self) { try careful.fetchAll(String.self, "SELECT title FROM theirs.titles") }

@@ -71,7 +71,7 @@ import TestSupport
         try expect(100, 0)
     }
 
-    /// Its checksums need no key, either.
+    /// A rollback journal's checksums need no key, either.
     @Test func plantedRollbackJournalIsReplayed() throws {
         let db = try makeAccounts(.delete)
         // Else the journal says how many pages it has only when it is flushed.

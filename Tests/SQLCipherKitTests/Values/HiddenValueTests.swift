@@ -38,7 +38,7 @@ import TestSupport
         return [secret, "\(number)", "7.305918", "7305918.0"] + ends
     }()
 
-    /// One of each public type that can hold a value, by its name.
+    /// A sample of each public type that can hold a value, by its name.
     private func samples(_ folder: TemporaryFolder, _ body: (_ name: String, _ sample: Any) -> Void) throws {
         let (secret, number) = (Self.secret, Self.number), data = Data(secret.utf8), numbers = [Float(number)]
         let db = try Connection(.file(folder.path("a.db")), key: nil)

@@ -108,7 +108,7 @@ import TestSupport
         try db.insert(Record(1, [(a, 10), (b, 20)]))
         try db.insert(Record(2, [(b, 40), (a, 30)]), into: "record")
         #expect(try row(1) == [1, 10, 20] && row(2) == [2, 30, 40])
-        // One after the other, so that a cached statement would have to serve both.
+        // Two records, one after the other, so that a cached statement would have to serve both.
         try db.insert(Record(3, [(a, 50)]))
         try db.insert(Record(4, [(b, 60)]))
         #expect(try row(3) == [3, 50, nil] && row(4) == [4, nil, 60])

@@ -3,7 +3,7 @@ import Harness
 import SQLCipherKit
 import Workloads
 
-/// Its bytes are `[UInt8]` or `Data`.
+/// A record with bytes as `[UInt8]` or `Data`.
 struct Mixed<Bytes: SQLValueConvertible & RandomAccessCollection>: SQLRowConvertible {
     var id: Int64
     var score: Double
