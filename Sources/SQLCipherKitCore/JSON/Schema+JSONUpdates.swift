@@ -14,8 +14,9 @@ extension Schema {
     ///   - condition: which rows to change; `"TRUE"` for all.
     ///   - changes: the changes, in this order.
     /// - Returns: the number of rows that meet the condition.
-    /// - Throws: ``DatabaseError``; its message says "malformed JSON" if a column contains something else.
-    ///   ``DatabaseError/Reason/invalidArgument`` for a document in which a key has the character U+0000. Nothing is changed then.
+    /// - Throws: SQLite's error, whose message says "malformed JSON" if a column contains something else;
+    ///   ``DatabaseError/Reason/invalidArgument`` for a document in which a key has the character U+0000; or
+    ///   ``DatabaseError/Reason/schemaName``. Nothing is changed then.
     @discardableResult
     public func updateJSON(
         _ column: String, in table: String, where condition: SQL, _ changes: JSONChange...

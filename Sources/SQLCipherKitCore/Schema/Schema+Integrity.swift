@@ -2,7 +2,8 @@
 extension Schema {
     /// The rows that violate a foreign key (<https://sqlite.org/pragma.html#pragma_foreign_key_check>).
     /// - Parameter table: the table to check. Default: nil, for all tables.
-    /// - Throws: ``DatabaseError``, also for a table that does not exist.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is not attached; or SQLite's error, such as
+    ///   ``ResultCode/error`` for a table that does not exist.
     public func foreignKeyViolations(in table: String? = nil) throws -> [ForeignKeyViolation] {
         let rows: [(String, Int64?, String, Int)] = try rows("foreign_key_check", table)
         return rows.map { ForeignKeyViolation(table: $0.0, rowID: $0.1, parent: $0.2, foreignKey: $0.3) }

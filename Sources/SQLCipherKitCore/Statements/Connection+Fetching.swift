@@ -52,28 +52,28 @@ extension Connection {
     }
 
     /// Returns each row as a record.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:_:)``, or any error that reading a row as the type throws.
     @inlinable
     public func fetchAll<T: SQLRowConvertible>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
     /// Returns each row as a record.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:_:)``, or any error that reading a row as the type throws.
     @inlinable
     public func fetchAll<T: SQLRowConvertible>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try fetchAll(T.self, sql, arguments)
     }
 
     /// Returns the first row as a record, or nil if there is no row.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:_:)``, or any error that reading a row as the type throws.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
     /// Returns the first row as a record, or nil if there is no row.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:_:)``, or any error that reading a row as the type throws.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try fetchOne(T.self, sql, arguments)
@@ -131,7 +131,8 @@ extension Connection {
     }
 
     /// A cursor over the first column of each row.
-    /// - Throws: ``DatabaseError`` if the SQL or an argument is wrong. Errors of later rows are thrown by the cursor.
+    /// - Throws: the errors of ``prepare(_:)``, or ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters.
+    ///   The cursor throws the errors of reading rows.
     public func cursor<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> RowCursor<T> {
@@ -139,7 +140,8 @@ extension Connection {
     }
 
     /// A cursor over rows as records; ``OwnedRow`` for rows of any shape.
-    /// - Throws: ``DatabaseError`` if the SQL or an argument is wrong. Errors of later rows are thrown by the cursor.
+    /// - Throws: the errors of ``prepare(_:)``, or ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters.
+    ///   The cursor throws the errors of reading rows.
     public func cursor<T: SQLRowConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> RowCursor<T> {
@@ -157,7 +159,7 @@ extension Connection {
     /// struct Note: Codable { var id: Int; var title: String?; var tags: [String] }
     /// let notes = try db.fetchAll(Note.self, "SELECT * FROM note")
     /// ```
-    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
+    /// - Throws: the errors of ``execute(_:_:)`` and of ``Row/decode(_:)``.
     @inlinable
     @_disfavoredOverload
     public func fetchAll<T: Decodable>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
@@ -165,7 +167,7 @@ extension Connection {
     }
 
     /// Returns each row as a `Decodable` type.
-    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
+    /// - Throws: the errors of ``execute(_:_:)`` and of ``Row/decode(_:)``.
     @inlinable
     @_disfavoredOverload
     public func fetchAll<T: Decodable>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
@@ -173,7 +175,7 @@ extension Connection {
     }
 
     /// Returns the first row as a `Decodable` type, or nil if there is no row.
-    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
+    /// - Throws: the errors of ``execute(_:_:)`` and of ``Row/decode(_:)``.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: Decodable>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
@@ -181,7 +183,7 @@ extension Connection {
     }
 
     /// Returns the first row as a `Decodable` type, or nil if there is no row.
-    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
+    /// - Throws: the errors of ``execute(_:_:)`` and of ``Row/decode(_:)``.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: Decodable>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
@@ -189,7 +191,8 @@ extension Connection {
     }
 
     /// A cursor over rows as a `Decodable` type.
-    /// - Throws: ``DatabaseError`` if the SQL or an argument is wrong. Errors of later rows are thrown by the cursor.
+    /// - Throws: the errors of ``prepare(_:)``, or ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters.
+    ///   The cursor throws the errors of reading rows.
     @_disfavoredOverload
     public func cursor<T: Decodable>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []

@@ -2,7 +2,8 @@ import CSQLCipher
 
 extension Connection {
     /// Prepares a statement, for loops that run it many times. The text must contain exactly one statement.
-    /// - Throws: ``DatabaseError`` with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several.
+    /// - Throws: SQLite's error, with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several,
+    ///   and inside a hook; or ``DatabaseError/Reason/closed``.
     public func prepare(_ sql: SQL) throws -> Statement { try prepare(sql, isPersistent: false) }
 
     /// Prepares a statement, and tells SQLite how long you will keep it.
@@ -26,8 +27,8 @@ extension Connection {
     /// ```
     /// For several statements, see ``SQLScript``.
     /// - Throws: SQLite's error, with the SQL; ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters;
-    ///   ``DatabaseError/Reason/closed``; ``DatabaseError/Reason/misuse`` inside a hook; or ``DatabaseError/Reason/refusedSQL`` for
-    ///   SQL that could change a key or a file.
+    ///   ``DatabaseError/Reason/closed``; ``DatabaseError/Reason/misuse`` for no statement or several, and inside a hook; or
+    ///   ``DatabaseError/Reason/refusedSQL`` for SQL that could change a key or a file.
     @inlinable
     public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws {
         try withCached(sql, arguments) { statement, arguments in try statement.execute(arguments) }

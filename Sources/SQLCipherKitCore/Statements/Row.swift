@@ -263,7 +263,7 @@ public final class RowCursor<Element> {
     }
 
     /// Returns the remaining elements.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading an element throws.
+    /// - Throws: the same errors as ``next()``.
     public func collect() throws -> [Element] {
         var elements: [Element] = []
         while let element = try next() { elements.append(element) }

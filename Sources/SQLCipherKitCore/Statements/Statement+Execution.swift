@@ -2,7 +2,9 @@ import CSQLCipher
 
 extension Statement {
     /// Runs the statement to its end and ignores any rows that it returns.
-    /// - Throws: ``DatabaseError`` with SQLite's error, or with ``DatabaseError/Reason/parameters``.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters;
+    ///   ``DatabaseError/Reason/closed``; or ``DatabaseError/Reason/misuse`` while another call steps through the statement's rows,
+    ///   and inside a hook.
     public func execute(_ arguments: StatementArguments = []) throws {
         let handle = try beginUse()
         defer { endUse(handle) }
@@ -136,21 +138,21 @@ extension Statement {
     ) throws -> T? { try fetchOne(T.self, arguments) }
 
     /// Returns each row as a record.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:)``, or any error that reading a row as the type throws.
     @inlinable
     public func fetchAll<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
         try rows(arguments) { row in try T(row: row) }
     }
 
     /// Returns the first row as a record, or nil if there is no row.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:)``, or any error that reading a row as the type throws.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
         try row { handle in try bindAll(arguments, handle) } _: { row in try T(row: row) }
     }
 
     /// Returns each row as a `Decodable` type; see ``Row/decode(_:)``.
-    /// - Throws: ``DatabaseError`` if the statement fails, or if a row cannot be decoded as the type.
+    /// - Throws: the errors of ``execute(_:)`` and of ``Row/decode(_:)``.
     @inlinable
     @_disfavoredOverload
     public func fetchAll<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
@@ -158,7 +160,7 @@ extension Statement {
     }
 
     /// Returns the first row as a `Decodable` type, or nil if there is no row.
-    /// - Throws: ``DatabaseError`` if the statement fails, or if a row cannot be decoded as the type.
+    /// - Throws: the errors of ``execute(_:)`` and of ``Row/decode(_:)``.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
@@ -213,7 +215,8 @@ extension Statement {
     /// Advances to the next row. Returns false at the end; the next call then starts again.
     ///
     /// A statement with a current row keeps its read transaction open: ``reset()`` it if you stop before the end.
-    /// - Throws: ``DatabaseError`` with SQLite's error.
+    /// - Throws: SQLite's error; ``DatabaseError/Reason/closed``; or ``DatabaseError/Reason/misuse`` while a call steps through the
+    ///   statement's rows, and inside a hook.
     @discardableResult
     public func step() throws -> Bool {
         let handle = try beginStep()
@@ -339,7 +342,7 @@ extension Statement {
     }
 
     /// Runs the statement with more values for its parameters, in order.
-    /// - Throws: ``DatabaseError`` with SQLite's error, or with ``DatabaseError/Reason/parameters``.
+    /// - Throws: the errors of ``execute(_:)``; ``DatabaseError/Reason/parameters`` for too few or too many values.
     @inlinable
     @_disfavoredOverload
     public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws {
@@ -364,7 +367,7 @@ extension Statement {
 
     /// Returns the first row as a record, with these values for the parameters, or nil if there is no row. Faster than an array,
     /// because nothing is boxed.
-    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
+    /// - Throws: the errors of ``execute(_:)``, or any error that reading a row as the type throws.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLRowConvertible, each Value: SQLValueConvertible>(

@@ -21,7 +21,7 @@ extension KeySlots {
         let bytes: SharedSecureBytes
 
         /// Creates a random key.
-        /// - Throws: ``DatabaseError`` if the system provides no random bytes or no memory.
+        /// - Throws: ``DatabaseError/Reason/noRandomBytes``, or ``ResultCode/outOfMemory``.
         public init() throws { bytes = SharedSecureBytes(try .random(count: Self.byteCount)) }
 
         /// Parses a key as a user typed it.

@@ -107,7 +107,8 @@ public struct Migrator: Sendable {
 
     /// The names of the migrations that a database has had, in order, including former migrations that were merged since.
     /// Migrations that the database will adopt are included.
-    /// - Throws: ``DatabaseError``, and any error that a condition of ``adopt(through:when:)`` throws.
+    /// - Throws: any error that a condition of ``adopt(through:when:)`` throws; ``DatabaseError/Reason/closed``; or SQLite's error
+    ///   if the table of migrations cannot be read.
     public func applied(in db: Connection) throws -> [String] {
         let recorded = try recorded(in: db)
         return try recorded.isEmpty ? adopted(in: db) : recorded

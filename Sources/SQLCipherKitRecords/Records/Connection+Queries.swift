@@ -25,8 +25,9 @@ extension Connection {
     /// // UPDATE "note" SET "stars" = ?, "title" = upper("note"."title") WHERE "note"."title" = ?
     /// ```
     /// - Returns: the number of rows that were changed.
-    /// - Throws: ``DatabaseError``, including ``DatabaseError/Reason/misuse`` for a query with groups and for an update without
-    ///   assignments.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a query with groups and for an update without assignments; the errors of
+    ///   `fetchAll` for a query that cannot be written as SQL; or SQLite's error, such as ``ResultCode/constraintUnique``. Nothing
+    ///   is changed then.
     @discardableResult
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
@@ -225,8 +226,9 @@ extension Connection {
     ///   - conflict: the behavior if a constraint is violated. Default: nil, to follow the table's definition.
     ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: the number of rows that were inserted.
-    /// - Throws: ``DatabaseError``; then nothing is inserted. But ``ConflictResolution/fail`` keeps the rows before the violation,
-    ///   and ``ConflictResolution/rollback`` rolls back the open transaction.
+    /// - Throws: the errors of `fetchAll` for a query that cannot be written as SQL; or SQLite's error, such as
+    ///   ``ResultCode/constraintUnique`` for a violated constraint. Nothing is inserted then. But ``ConflictResolution/fail`` keeps
+    ///   the rows before the violation, and ``ConflictResolution/rollback`` rolls back the open transaction.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         from query: SQLQuery<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
@@ -237,7 +239,8 @@ extension Connection {
     }
 
     /// Inserts the records of a query, and returns the inserted rows in any order.
-    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws; then nothing is inserted.
+    /// - Throws: the same errors as without `returning`, or any error that the record's own decoding throws; then nothing is
+    ///   inserted.
     public func insertAll<Record: SQLRecord>(
         from query: SQLQuery<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil,
         returning type: Record.Type

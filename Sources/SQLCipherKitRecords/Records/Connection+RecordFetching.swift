@@ -193,7 +193,7 @@ extension Connection {
     }
 
     /// Returns the statement that a query runs, with its values.
-    /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, such as a join without a foreign key.
+    /// - Throws: the errors of `fetchAll` for a query that cannot be written as SQL, such as a join without a foreign key.
     public func sql<Request: SQLRequest>(of request: Request) throws -> SQL {
         try request.selection.sql(.rows, self)
     }
@@ -204,7 +204,7 @@ extension Connection {
     /// let plan = try db.queryPlan(of: Note.filter { $0.title == "Plan" })
     /// // ["SEARCH note USING INDEX note_title (title=?)"]
     /// ```
-    /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
+    /// - Throws: the errors of ``sql(of:)``, or SQLite's error for a query that does not compile.
     public func queryPlan<Request: SQLRequest>(of request: Request) throws -> [String] {
         let sql = try sql(of: request)
         var depths: [Int: Int] = [:]
@@ -254,7 +254,7 @@ extension Connection {
 /// The calls for all queries, compiled into the caller for queries of whole records.
 extension Connection {
     /// Returns all rows of a query.
-    /// - Throws: ``DatabaseError``, or any error that reading a row as the record throws.
+    /// - Throws: the same errors as for any other query.
     @inlinable
     @_documentation(visibility: private)
     public func fetchAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> [Record] {
@@ -263,7 +263,7 @@ extension Connection {
     }
 
     /// Returns the first row of a query, or nil if there is none.
-    /// - Throws: ``DatabaseError``, or any error that reading the row as the record throws.
+    /// - Throws: the same errors as for any other query.
     @inlinable
     @_documentation(visibility: private)
     public func fetchOne<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Record? {

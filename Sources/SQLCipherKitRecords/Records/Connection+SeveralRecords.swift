@@ -34,7 +34,7 @@ extension Connection {
 
     /// Deletes all records of a type.
     /// - Returns: the number of rows that were deleted.
-    /// - Throws: ``DatabaseError`` with SQLite's error; nothing is deleted then.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintForeignKey``; nothing is deleted then.
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ type: Record.Type, in schema: Schema? = nil) throws -> Int {
         try deleteAll(schema.map { Record.all.in($0) } ?? Record.all)

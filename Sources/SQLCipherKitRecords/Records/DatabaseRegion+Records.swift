@@ -8,7 +8,7 @@ extension DatabaseRegion {
     /// ```swift
     /// let region = try DatabaseRegion(Note.filter { $0.stars > 3 }, in: db)
     /// ```
-    /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
+    /// - Throws: the errors of ``Connection/sql(of:)``, or SQLite's error for a query that does not compile.
     public init(_ request: some SQLRequest, in db: Connection) throws {
         let sql = try db.sql(of: request)
         self = try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }.1

@@ -33,7 +33,7 @@ extension Row {
     /// - Parameters:
     ///   - name: the part's name.
     ///   - type: the type of the value.
-    /// - Throws: ``DatabaseError`` if there is no such part, or if a column does not fit.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` if the row has no part of this name, and the errors of ``Row/decode(_:)``.
     @_disfavoredOverload
     public func scope<T: Decodable>(_ name: String, as type: T?.Type = T?.self) throws -> T? {
         guard let part = names.part(name, handle) else { throw noColumn(name) }
@@ -45,7 +45,7 @@ extension Row {
     /// - Parameters:
     ///   - name: the part's name.
     ///   - type: the type of the value.
-    /// - Throws: ``DatabaseError`` if there is no such part, or if a column does not fit.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` if the row has no part of this name, and the errors of ``Row/decode(_:)``.
     @_disfavoredOverload
     public func scope<T: Decodable>(_ name: String, as type: T.Type = T.self) throws -> T {
         guard let part = names.part(name, handle) else { throw noColumn(name) }

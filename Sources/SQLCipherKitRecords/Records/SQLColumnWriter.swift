@@ -32,7 +32,8 @@ public struct SQLColumnWriter: ~Copyable {
     }
 
     /// Writes the next column.
-    /// - Throws: ``DatabaseError`` if the value cannot be stored, or ``DatabaseError/Reason/misuse`` after the last column.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as NaN; SQLite's error, such as
+    ///   ``ResultCode/tooBig``; or ``DatabaseError/Reason/misuse`` after the last column.
     @inlinable
     @inline(__always)
     public mutating func put<T: SQLValueConvertible>(_ value: T) throws {

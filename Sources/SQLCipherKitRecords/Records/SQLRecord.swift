@@ -63,7 +63,7 @@ extension SQLRecord {
     }
 
     /// Reads the record by its coding keys, by the rules of ``Row/decode(_:)``, with ``columnProfiles``.
-    /// - Throws: ``DatabaseError`` if a column is missing or its value does not fit, or any error of the type's own decoding.
+    /// - Throws: the errors of ``Row/decode(_:)``.
     public init(row: borrowing Row) throws { self = try row.decode(Self.self) }
 }
 

@@ -82,7 +82,8 @@ extension Schema {
     /// ```swift
     /// try db.main.reindex(collation: "german")
     /// ```
-    /// - Throws: ``DatabaseError``, in which case nothing has changed.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for rows that are not unique in the new order; or
+    ///   ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func reindex(collation: String) throws {
         let names = try connection.fetchAll(
             String.self,

@@ -17,7 +17,7 @@ extension Schema {
     ///   - isUnique: whether no two documents may have the same value. NULLs, and so documents without the value, are all
     ///     different.
     ///   - condition: which rows are indexed (<https://sqlite.org/partialindex.html>), without bound values; nil for all.
-    /// - Throws: ``DatabaseError``, for instance for a document that is not JSON, and ``ResultCode/constraintUnique``.
+    /// - Throws: the errors of ``createJSONIndex(_:on:column:paths:isUnique:where:)``; nothing is changed then.
     public func createJSONIndex(
         _ name: String, on table: String, column: String, _ path: any JSONPathComponent..., isUnique: Bool = false,
         where condition: SQL? = nil
@@ -27,7 +27,9 @@ extension Schema {
 
     /// Creates an index on the values at several paths of documents, in this order; see
     /// ``createJSONIndex(_:on:column:_:isUnique:where:)``.
-    /// - Throws: ``DatabaseError`` with SQLite's error; nothing is changed then.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for no path, for the path of a whole document, and for a key with the
+    ///   character U+0000; ``DatabaseError/Reason/schemaName``; or SQLite's error, such as ``ResultCode/constraintUnique``, or an
+    ///   error for a document that is not JSON. Nothing is changed then.
     public func createJSONIndex(
         _ name: String, on table: String, column: String, paths: [JSONPath], isUnique: Bool = false, where condition: SQL? = nil
     ) throws {
