@@ -66,12 +66,12 @@ public actor ReplicaFollower {
     /// - Parameters:
     ///   - path: the path of the copy. Its position is in a file beside it, sealed, with the suffix `-replica`.
     ///   - store: where the replica is.
-    ///   - key: how the database is encrypted.
+    ///   - key: the database's key.
     ///   - interval: the time between two requests for changes, at least 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
     /// - Throws: as ``Replicator/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
     ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made, or if
-    ///   the note beside it was changed, or belongs to another copy or to an earlier content: remove the copy and the note;
+    ///   the note beside the copy was changed, or belongs to another copy or to earlier content: remove the copy and the note;
     ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if the store lacks the copy's state;
     ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
     ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
@@ -310,14 +310,15 @@ public actor ReplicaFollower {
 }
 
 extension ReplicaFollower {
-    /// Goes on with the new key after the key of the replicated database was changed. The copy gets that key, and the newest state.
+    /// Continues with a new key, after the key of the replicated database was changed. The copy gets the new key and the newest
+    /// state.
     ///
     /// Until then the copy stays at the last state with the former key, and ``currentStatus`` has the error
-    /// ``DatabaseError/Reason/replicaKeyChanged``. If the call throws, the follower has the former key and can be asked again.
-    /// - Parameter key: how the database is encrypted now.
-    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
-    ///   it opens nothing in the store, or if the first snapshot with it is not complete; ``DatabaseError/Reason/busy`` if another
-    ///   process reads the copy; ``DatabaseError/Reason/closed`` after ``stop()``; errors of the store.
+    /// ``DatabaseError/Reason/replicaKeyChanged``. If the call throws, the follower keeps the former key, and you can call again.
+    /// - Parameter key: the present key of the replicated database.
+    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` for a former key; ``DatabaseError/Reason/replicaDamaged`` if the key
+    ///   opens nothing in the store, or if the first snapshot with this key is not complete; ``DatabaseError/Reason/busy`` if
+    ///   another process reads the copy; ``DatabaseError/Reason/closed`` after ``stop()``; errors of the store.
     public func changeKey(to key: DatabaseKey) async throws {
         try await begin()
         defer { end() }

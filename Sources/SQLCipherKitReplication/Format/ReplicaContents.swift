@@ -86,7 +86,8 @@ extension LogMark {
 
 extension Replicator {
     /// A state of a replicated database: a number of commits since the start of a generation. A generation begins with the first
-    /// snapshot, and when the log in the store cannot be continued, as after a restart of both the replica and the database's log.
+    /// snapshot, and whenever the log in the store cannot be continued, for example after both the replica and the database's log
+    /// were restarted.
     public struct Position: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
         /// The number of the generation, counted from 1.
         public let generation: UInt64

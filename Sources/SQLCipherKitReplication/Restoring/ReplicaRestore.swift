@@ -8,8 +8,8 @@ extension Replicator {
     ///
     /// If the call is interrupted, the pages read so far stay in files beside the new file, encrypted, with the suffixes
     /// `-restoring` and `-restoring-state`. The next call for the same name continues from there if it restores the same replica to
-    /// the same or a later state of the generation, and begins from scratch otherwise. But if it asks for the newest state, and the
-    /// store no longer has the state seen there, it throws.
+    /// the same or a later state of the generation, and begins from scratch otherwise. A call for the newest state throws if the
+    /// store no longer has the state that the interrupted call saw.
     ///
     /// ```swift
     /// let position = try await Replicator.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
@@ -17,10 +17,10 @@ extension Replicator {
     /// - Parameters:
     ///   - path: the file's path.
     ///   - store: where the replica is.
-    ///   - key: how the database is encrypted, or was at that time.
+    ///   - key: the database's key at the time of the state.
     ///   - moment: the state. Default: the newest.
     ///   - replacing: whether a file of that name is replaced. No connection may have it open, and it may have neither a journal
-    ///     nor a write-ahead log with content, which would be read as a part of the new file. Default: false.
+    ///     nor a write-ahead log with content, which SQLite would read as a part of the new file. Default: false.
     ///   - progress: called from time to time with the bytes that were read and the bytes to read; throw to cancel.
     /// - Returns: the state that was restored.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens, or if an object was
@@ -45,7 +45,7 @@ extension Replicator {
         }
     }
 
-    /// The same, with the time after which progress is recorded. Tests set it.
+    /// Restores a state, and records the progress after a given time. Tests set the time.
     @discardableResult
     package static func restore(
         to path: String, from store: any ObjectStore, key: DatabaseKey, at moment: RestorePoint, replacing: Bool,
@@ -167,7 +167,7 @@ extension Replicator {
     /// Returns the generations that can be restored from a store, the oldest first.
     /// - Parameters:
     ///   - store: where the replica is.
-    ///   - key: how the database is encrypted, or was.
+    ///   - key: the database's key, or a former key.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
     public static func generations(in store: any ObjectStore, key: DatabaseKey) async throws -> [Generation] {
         try await ReplicaReader(CheckedStore(store), key: key, needsState: true).generations()
@@ -175,8 +175,8 @@ extension Replicator {
 }
 
 extension Replicator {
-    /// Restores the newest state if there is no database at `path` and the store has a replica: the first step of a server, which
-    /// then starts on a new machine as it does on its own.
+    /// Restores the newest state if there is no database at `path` and the store has a replica: the first step of a server that
+    /// starts in the same way on every machine.
     ///
     /// ```swift
     /// try await Replicator.restoreIfMissing("notes.db", from: store, key: key)
@@ -258,8 +258,8 @@ private struct RestoreProgress: Codable {
 
     func sealed(with key: ReplicaKey) throws -> [UInt8] { try key.seal(note: self, as: Self.magic) }
 
-    /// Returns whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same,
-    /// without the pages.
+    /// Returns whether the place that was seen is in the replica's history. If not, a state that is named by time or position may
+    /// still be restored, without the pages.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
     ///   was a newer one, or another.
     func isPart(of reader: ReplicaReader, _ moment: Replicator.RestorePoint, _ path: String) throws -> Bool {

@@ -3,15 +3,15 @@ import SQLCipherKitCore
 extension Replicator {
     /// Removes the objects that only former keys of the database open, for example after a key has leaked.
     ///
-    /// Without this call they stay for ``Replicator/Options/retention`` after the change of the key. A running replica continues.
-    /// If the call is interrupted, call it again.
+    /// Without this call, these objects stay for ``Replicator/Options/retention`` after the change of the key. A running replica
+    /// continues. If the call is interrupted, call it again.
     /// - Parameters:
     ///   - store: where the replica is.
-    ///   - key: how the database is encrypted now.
+    ///   - key: the database's present key.
     /// - Returns: the number of objects that were removed.
-    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
-    ///   it opens nothing; ``DatabaseError/Reason/busy`` if the first snapshot with the key is not complete, so that nothing else
-    ///   can be restored; errors of the store.
+    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` for a former key; ``DatabaseError/Reason/replicaDamaged`` if the key
+    ///   opens nothing in the store; ``DatabaseError/Reason/busy`` if the first snapshot with the present key is not complete:
+    ///   until then, only states with former keys can be restored; errors of the store.
     @discardableResult
     public static func removeContentOfFormerKeys(in store: any ObjectStore, key: DatabaseKey) async throws -> Int {
         let store = CheckedStore(store)

@@ -124,7 +124,7 @@ public actor Replicator {
     /// Starts to replicate a database that this or another process uses.
     /// - Parameters:
     ///   - location: the file of the database.
-    ///   - key: how the database is encrypted.
+    ///   - key: the database's key.
     ///   - store: the place for the replica.
     ///   - options: the intervals, the retention and the limits.
     /// - Throws: as ``init(of:in:options:)``.
@@ -204,11 +204,12 @@ public actor Replicator {
     /// The state of the replica.
     public var currentStatus: Status { status }
 
-    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
+    /// Waits until all commits so far are in the store and can be restored from there. The first call of a new replica waits for a
+    /// snapshot.
     ///
     /// A store that was restored from a backup of itself lacks the objects that this replica has stored since then. The call
-    /// notices that, and waits until a snapshot has replaced the missing objects. For this, it costs a second request for each
-    /// object of the log.
+    /// notices that, and waits until a snapshot has replaced the missing objects. For this test, the call makes a second request
+    /// for each object of the log.
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
     /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying error;

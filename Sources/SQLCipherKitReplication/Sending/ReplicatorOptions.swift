@@ -2,33 +2,34 @@ import Foundation
 import SQLCipherKitCore
 
 extension Replicator {
-    /// The options of a replication.
+    /// The options of a replica.
     public struct Options: Sendable {
-        /// The time between two looks at the log. After a pause, a commit is in the store after this time and a request; while
-        /// commits follow each other, there is at most one request in twice this time in the long run. At least 10 milliseconds.
-        /// Default: half a second. While the log grows fast, it is looked at before it is expected to reach ``checkpointSize``.
+        /// The time between two reads of the log. After a pause, a commit is in the store after this time plus the time of a
+        /// request. While commits continue, the replica makes at most one request in two intervals, in the long run. At least 10
+        /// milliseconds. Default: half a second. If the log grows fast, the replica reads it earlier, before the log is expected to
+        /// reach ``checkpointSize``.
         public var interval: Duration = .milliseconds(500)
         /// The longest time between two snapshots while there are commits. Default: 24 hours. A snapshot also follows when the log
-        /// stored since the last snapshot is larger than the database, so that restoring never reads more than about twice its
-        /// size.
+        /// stored since the last snapshot is larger than the database, so that a restore never reads more than about twice the size
+        /// of the database.
         public var snapshotInterval: Duration = .seconds(24 * 3600)
         /// The time for which any commit can be restored. Default: 7 days.
         public var retention: Duration = .seconds(7 * 24 * 3600)
         /// The time for which an unused object stays, for restores that are reading it. Default: 10 minutes.
         public var gracePeriod: Duration = .seconds(600)
-        /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three. Default: 8
-        /// MiB.
+        /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three objects of this
+        /// size. Default: 8 MiB.
         public var objectSize = 8 << 20
         /// The size in bytes from which the database's log is made to start from the beginning. Default: 16 MiB.
         public var checkpointSize = 16 << 20
         /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica gives up
         /// the log, and begins with a snapshot when the store can be reached again. Default: 1 GiB.
         public var maximumWALSize = 1 << 30
-        /// True if the database's log stays when the replica is stopped and the database is closed, so that the next replica goes
-        /// on without a snapshot, unless there are commits after ``Replicator/stop()`` or another program closes the database last.
-        /// The log is then a file beside the database, with the suffix `-wal` and up to about ``checkpointSize`` large. It belongs
-        /// to the database: if you replace the database's file by other means, remove the log too. Default: false, as the last
-        /// connection that closes removes the log in SQLite.
+        /// True if the database's log stays when the replica is stopped and the database is closed. The next replica then continues
+        /// without a snapshot, unless there are commits after ``Replicator/stop()``, or another program closes the database last.
+        /// The log is a file beside the database, with the suffix `-wal`, and has up to about ``checkpointSize`` bytes. It belongs
+        /// to the database: if you replace the database's file by other means, remove the log too. Default: false, as in SQLite,
+        /// where the last connection that closes removes the log.
         public var persistsWAL = false
 
         /// The time. Tests set it.

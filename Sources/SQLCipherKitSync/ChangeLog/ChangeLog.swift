@@ -39,8 +39,8 @@ public final class ChangeLog {
 
     /// The treatment of changes made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
     public var outsideChanges = OutsideChanges.logged
-    /// The limit for the times of received entries, after this device's clock: ``receive(_:)`` refuses entries with later times,
-    /// because they would win over all later changes. Default: one day.
+    /// How far the time of a received entry may be ahead of this device's clock. ``receive(_:)`` refuses entries with later times,
+    /// because these entries would win over all later changes. Default: one day.
     public var clockTolerance: Duration = .seconds(86_400)
 
     static let name = "a change log"
@@ -198,7 +198,7 @@ public final class ChangeLog {
         }
     }
 
-    /// Logs the rows of the logged tables of which the log knows no insert, as if they were inserted now.
+    /// Logs all rows of the logged tables whose insert is not in the log, as if they were inserted now.
     ///
     /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this database.
     /// Call it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to
@@ -251,7 +251,7 @@ public final class ChangeLog {
     }
 
     /// Returns the settings with which the log of a database was last opened; nil if there is no log.
-    /// - Throws: ``ResultCode/corrupt`` for stored bytes that are not settings: opening the log writes them again;
+    /// - Throws: ``ResultCode/corrupt`` for stored bytes that are not settings; opening the log replaces these bytes;
     ///   ``DatabaseError/Reason/closed``.
     public static func settings(in db: Connection) throws -> Settings? {
         try ChangeLogStore(db: db).settings()
@@ -482,10 +482,9 @@ extension ChangeLog {
     /// - Parameter position: the position that the other peer sent, or its last known position, ``position(of:)``. Default: the
     ///   position of a copy without entries.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``snapshot()`` replaces
-    ///   them;
-    ///   ``DatabaseError/Reason/copyRestored`` if the other copy has entries of this peer that this copy does not have;
-    ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
-    ///   use the same name, and inside a transaction, which could be rolled back.
+    ///   them; ``DatabaseError/Reason/copyRestored`` if the other copy has entries of this peer that this copy does not have;
+    ///   ``DatabaseError/Reason/misuse`` inside a transaction, which could be rolled back, and if the other copy has a different
+    ///   entry with the same peer and number, because two copies use one name.
     public func changes(since position: Position = Position()) throws -> Message {
         try sent { _ in
             let own = try self.position
@@ -546,14 +545,14 @@ extension ChangeLog {
             """)
     }
 
-    /// Deletes the entries that all peers are known to have, and the keys and times of rows that were deleted in them.
+    /// Deletes the entries that all peers are known to have, and the keys and times of the rows that these entries deleted.
     ///
-    /// The entries of a peer are known from its messages, also from messages without entries, and from other peers' messages. No
-    /// entry is deleted while another peer is known to have entries that this peer lacks.
+    /// A peer's messages, even messages without entries, and other peers' messages show which entries the peer has. No entry is
+    /// deleted while another peer is known to have entries that this peer lacks.
     ///
-    /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
-    /// get the deleted entries, and needs a ``snapshot()``. Rows that it has inserted before are logged again, as if they were
-    /// inserted when they are received.
+    /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown during a
+    /// call cannot get the deleted entries, and needs a ``snapshot()``. Rows that it inserted before that call are logged again, as
+    /// if they were inserted when they are received.
     /// - Parameter gracePeriod: how long to wait for a silent peer. A peer that was silent for longer needs a ``snapshot()`` when
     ///   it comes back; its own changes keep their times. The keys and times of deleted rows are kept until such peers know of the
     ///   deletes, or are removed. Default: nil, no limit.
@@ -615,8 +614,8 @@ extension ChangeLog {
 
 extension ChangeLog {
     /// Returns a message with all rows of the logged tables, for a peer that lacks entries which have been pruned, so that
-    /// ``changes(since:)`` throws ``DatabaseError/Reason/changesMissing``. It can be received by any peer, and merges like its
-    /// entries would.
+    /// ``changes(since:)`` throws ``DatabaseError/Reason/changesMissing``. Any peer can receive the message. It merges in the same
+    /// way as the entries.
     ///
     /// The message is made in memory.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, which could be rolled back, and for outside changes that
@@ -692,12 +691,11 @@ extension ChangeLog {
     /// - Returns: for each table, the number of changes applied, skipped and repaired.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries before the message have not been received;
     ///   ``ResultCode/schema`` if a table, a primary key, a column or a rule is missing or different here; ``ResultCode/abort`` for
-    ///   a new row that a constraint of this database refuses, with its table, and its key if that is one integer, and for an entry
-    ///   whose time is further ahead of this device's clock than ``clockTolerance``;
-    ///   ``ResultCode/corrupt`` for entries that do not follow one another; ``DatabaseError/Reason/copyRestored`` if the message
-    ///   has entries of this peer that this copy does not have, until ``resolveRestore(_:)`` is called;
-    ///   ``DatabaseError/Reason/misuse`` inside a transaction, for a message from a removed peer, if this peer was removed, and if
-    ///   two histories of one peer meet. Then nothing has changed.
+    ///   an entry whose time is further ahead of this device's clock than ``clockTolerance``, and for a new row that a constraint
+    ///   of this database refuses: the error names the table, and the key if it is a single integer; ``ResultCode/corrupt`` for
+    ///   entries that do not follow one another; ``DatabaseError/Reason/copyRestored`` if the message has entries of this peer that
+    ///   this copy does not have, until ``resolveRestore(_:)`` is called; ``DatabaseError/Reason/misuse`` inside a transaction, for
+    ///   a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has changed.
     @discardableResult
     public func receive(_ message: Message) throws -> Outcome {
         try receive(message, isStored: false)
@@ -877,24 +875,24 @@ extension ChangeLog {
 // MARK: Restored copies
 
 extension ChangeLog {
-    /// The way in which a copy that was restored from an older state goes on; see ``ChangeLog/resolveRestore(_:)``.
+    /// The way in which a copy that was restored from an older state continues; see ``ChangeLog/resolveRestore(_:)``.
     public enum RestoreChoice: String, Hashable, Codable, Sendable {
-        /// The rows of this copy win, as if they had been inserted at the time of the call: others' values in these rows are
-        /// replaced, and rows that others have deleted come back. Rows that were inserted after that state, at this copy or at
-        /// others, stay, and are received.
+        /// The rows of this copy win, as if they had been inserted at the time of the call: they replace other copies' values, and
+        /// rows that other copies have deleted come back. Rows that any copy inserted after the restored state stay, and this copy
+        /// receives them.
         case keepingThisState
-        /// The copy receives its own former changes, like the changes of all others. Its changes since it was restored are kept,
-        /// and count as made after them.
+        /// The copy receives its own former changes, like the changes of all others. Changes that this copy made after it was
+        /// restored are kept, and count as later.
         case takingOthers
     }
 
-    /// Chooses how this copy goes on after it was restored from an older state, such as a backup.
+    /// Chooses how this copy continues after it was restored from an older state, such as a backup.
     ///
-    /// Other copies, or a store, then have changes of this copy that it no longer has. Until this call,
-    /// ``receive(_:)``, ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw
-    /// ``DatabaseError/Reason/copyRestored`` when they meet one of these, and change nothing. After the call, repeat the call that
-    /// threw. The choice holds on this connection until this copy makes its next message; with messages instead of a store, receive
-    /// from all other copies before that. A backup does not contain the choice: a copy restored from a backup asks again.
+    /// Other copies, or a store, then have changes of this copy that it no longer has. Until this call, ``receive(_:)``,
+    /// ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw ``DatabaseError/Reason/copyRestored`` when they
+    /// find such a change, and change nothing. After this call, repeat the call that threw. The choice holds on this connection
+    /// until this copy makes its next message; with messages instead of a store, receive from all other copies before that. A
+    /// backup does not contain the choice: on a copy that is restored from a backup, these calls throw again.
     /// ```swift
     /// do {
     ///     try log.receive(message)
@@ -1044,12 +1042,12 @@ extension ChangeLog {
 
     // MARK: The clock
 
-    /// Takes times back that are further ahead of this device's clock than ``clockTolerance``, after this device's clock was wrong.
+    /// Corrects times in the log that are further ahead of this device's clock than ``clockTolerance``, after the clock was wrong.
     /// Call it only when the clock is right.
     ///
-    /// The entries with such times are removed: other peers refuse them. The rows that they changed are logged again, as they are
-    /// now, as one entry of this peer.
-    /// - Returns: the number of rows that were logged again; 0 if there was nothing to mend.
+    /// The entries with such times, which other peers refuse, are removed. The rows that these entries changed are logged again
+    /// with their present values, as one entry of this peer.
+    /// - Returns: the number of rows that were logged again; 0 if no time was too far ahead.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and for outside changes that ``outsideChanges`` refuses;
     ///   ``DatabaseError/Reason/invalidArgument`` for a logged table that is gone or can no longer be logged;
     ///   ``DatabaseError/Reason/busy``; ``ResultCode/corrupt`` for malformed bytes in the log's tables. Then nothing has changed.
@@ -1108,18 +1106,19 @@ extension ChangeLog {
 extension ChangeLog {
     /// Gives this copy a new name for its later changes.
     ///
-    /// Call it if other copies have changes of this copy that it no longer has and that nothing can give back, so that
-    /// ``resolveRestore(_:)`` does not help. That happens if the copy was restored from a backup or created again, and the changes
-    /// that it had sent are lost, or it has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse``
-    /// at this copy or another copy, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former
-    /// changes like any other copy's changes. Changes that no other copy is known to have are logged again after them.
+    /// Call it if other copies have changes of this copy that this copy no longer has and cannot get back, so that
+    /// ``resolveRestore(_:)`` does not help. This happens if the copy was restored from a backup or created again, and the changes
+    /// that it had sent are lost, or the copy has sent other changes since. Then ``receive(_:)`` throws
+    /// ``DatabaseError/Reason/misuse`` at this copy or another copy, or `synchronize(with:)` stores nothing. Under the new name,
+    /// the copy receives its former changes like any other copy's changes. Changes that no other copy is known to have are logged
+    /// again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }
     /// let renamed = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop-2")
     /// ```
-    /// The former name must not be used again. ``remove(peer:)`` at any other copy says that it will not be, so that
-    /// ``prune(gracePeriod:)`` no longer waits for it there.
+    /// Do not use the former name again. Pass it to ``remove(peer:)`` at any other copy, so that ``prune(gracePeriod:)`` no longer
+    /// waits for it there.
     /// - Returns: the number of rows that were logged again.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for a name that a peer has or had;
     ///   ``DatabaseError/Reason/misuse`` inside a transaction. Then nothing has changed.

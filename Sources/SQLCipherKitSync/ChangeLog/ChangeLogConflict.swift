@@ -11,10 +11,9 @@ extension ChangeLog {
         public let table: String
         /// The key of the row, by column.
         public let key: [String: SQLValue]
-        /// The values that are no longer there, by column. If the whole row gave way, or is gone, these are all that are not in its
-        /// key.
+        /// The overwritten values, by column. If the whole row was replaced or deleted, these are all values outside its key.
         public let lost: [String: SQLValue]
-        /// The peer whose change replaced them; nil if that is no longer known, as of a delete that was pruned.
+        /// The peer whose change replaced the values; nil if the peer is no longer known, for example for a delete that was pruned.
         public let peer: String?
 
         /// The time at which the two changes met at this copy, by its clock.

@@ -30,8 +30,8 @@ extension ChangeLog {
         public internal(set) var received = 0
         /// The number of entries that had been received before.
         public internal(set) var repeated = 0
-        /// The number of rows that were logged again, as changes of this peer: because it was restored from a backup, or because
-        /// the peer that inserted them was unknown when the log was pruned.
+        /// The number of rows that were logged again, as changes of this peer: because this peer was restored from a backup, or
+        /// because the peer that inserted the rows was unknown when the log was pruned.
         public internal(set) var renewed = 0
 
         /// The result for a table; nil if the table was neither changed nor repaired.

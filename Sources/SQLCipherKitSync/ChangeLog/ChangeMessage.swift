@@ -12,7 +12,7 @@ extension ChangeLog {
         public let sender: String
         /// The entries that the receiver must have already.
         public let since: Position
-        /// The entries that the receiver has afterwards, at least.
+        /// The entries that the receiver certainly has after it has received the message.
         public let until: Position
         /// The conflict rules of the sender's tables, by the tables' names.
         let rules: [String: ChangeLog.MergePolicy]
@@ -27,18 +27,18 @@ extension ChangeLog {
         let horizon: Int64
         /// All rows, in place of entries.
         let state: ChangeLogState?
-        /// True if even peers that have all entries merge the rows, because some peers have different rows.
+        /// True if peers with different rows exist, so that even a peer with all entries merges the rows.
         package internal(set) var isMend = false
         /// Checksums of the sender's rows, with all entries up to ``until``; see ``ChangeLog/RowSums``.
         package internal(set) var sums: [String: Int64] = [:]
-        /// The sender's position, if it cannot get the rest, and asks for all rows.
+        /// The sender's position, if the sender asks for all rows because it cannot get the entries that it lacks.
         package internal(set) var asks: Position?
 
         /// The number of entries, each a transaction of one peer.
         public var count: Int { entries.count }
 
-        /// True if the message has neither entries nor all rows. It still contains the sender's position, which allows the receiver
-        /// to prune its log.
+        /// True if the message has no entries and is no snapshot. It still contains the sender's position, which allows the
+        /// receiver to prune its log.
         public var isEmpty: Bool { entries.isEmpty && state == nil }
 
         /// True if the message has all rows of the sender's tables: see ``ChangeLog/snapshot()``.

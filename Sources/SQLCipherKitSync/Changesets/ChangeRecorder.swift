@@ -144,7 +144,7 @@ public final class ChangeRecorder: ConnectionDependent {
 extension Schema {
     /// Runs `body` in a transaction, or in a savepoint of the open transaction, and returns its changes in this database.
     ///
-    /// If `body` throws, or the changeset cannot be made, the changes are rolled back, so no change is kept without being in a
+    /// If `body` throws, or the changeset cannot be made, the changes are rolled back. So every change that is kept is in a
     /// changeset. To record the changes of several transactions, use a ``ChangeRecorder``.
     /// ```swift
     /// let changes = try laptop.main.recordingChanges { db in try db.execute("DELETE FROM note WHERE id = 5") }

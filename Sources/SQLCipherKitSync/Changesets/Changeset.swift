@@ -413,7 +413,7 @@ extension Changeset {
 }
 
 extension Changeset {
-    /// The resolution of the conflicts of a changeset that was applied. Local changes made since then are rebased on it.
+    /// The resolution of the conflicts of a changeset that was applied, for ``Changeset/rebased(by:)``.
     public struct Rebase: Hashable, Sendable {
         /// The bytes. They contain data in plaintext.
         public let data: Data
@@ -454,9 +454,10 @@ extension Changeset {
     /// for table in outcome.tables where table.applied < table.changes { print(table.name, table.skip ?? "", table.omitted) }
     /// ```
     /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out. The
-    /// result says so, and ``Changeset/Options/requiresAllTables`` makes the call throw instead. If the table has more columns than
-    /// the changeset, the extra columns get their defaults. Foreign keys are checked at the end. No `ON CONFLICT` clause of a table
-    /// has an effect: a change that violates a constraint is made after the others, and is a conflict if it still does.
+    /// result names these tables. With ``Changeset/Options/requiresAllTables``, the call throws instead. If the table has more
+    /// columns than the changeset, the extra columns get their defaults. Foreign keys are checked at the end. No `ON CONFLICT`
+    /// clause of a table has an effect: a change that violates a constraint is tried again after the others, and is a conflict if
+    /// it still violates the constraint.
     /// - Parameters:
     ///   - db: the connection.
     ///   - tables: the tables whose changes to apply; nil, the default, for all.
@@ -580,8 +581,8 @@ extension Changeset {
         return "\(place)the \(change.kind) of \(row) of \(change.table), \(what)"
     }
 
-    /// Returns these changes as if they had been made after another changeset, which was applied elsewhere, with its conflicts
-    /// resolved as they were there (<https://sqlite.org/session/rebaser.html>).
+    /// Returns these changes as if they had been made after other changesets that were applied elsewhere. The conflicts of those
+    /// changesets stay resolved as in the calls that applied them (<https://sqlite.org/session/rebaser.html>).
     ///
     /// Rows are the same here if their keys have the same bytes. Under the collations NOCASE and RTRIM, and in columns without a
     /// type, a key can have several spellings. If the databases spelled a key differently, the call throws.
@@ -752,7 +753,7 @@ extension Changeset {
             public let name: String
             /// The number of changes in the changeset.
             public let changes: Int
-            /// Why all of them were left out; nil if they were not.
+            /// Why all changes were left out; nil if changes of the table were applied.
             public let skip: Skip?
             /// The number of changes that overwrote an existing row after a conflict.
             public fileprivate(set) var replaced = 0

@@ -3,12 +3,12 @@ import SQLCipherKitCore
 extension Changeset {
     /// The triggers of the database that run while the changes are applied.
     public enum Triggers: Hashable, Sendable {
-        /// All triggers run. The changes also contain the rows that a trigger wrote where they were recorded. So a trigger that
-        /// writes to a recorded table writes twice, or causes a conflict.
+        /// All triggers run. The changes already contain the rows that triggers wrote when the changes were recorded. So a trigger
+        /// that writes to a recorded table writes twice, or causes a conflict.
         case all
-        /// Only temporary triggers run, and the triggers that keep this package's full-text indexes and tables of vectors in step
-        /// with their content; the triggers of a table of vectors run only if the changes have none of its own rows. The changes
-        /// contain the effect of the others.
+        /// Only triggers that keep this package's full-text indexes and tables of vectors in step with their content run. The
+        /// triggers of a table of vectors run only if the changes have no row of that table. Your other triggers, including
+        /// temporary triggers, do not run: the changes already contain their effect.
         case essentialOnly
         /// The triggers with these names, for example a trigger that writes a log, do not run; others do. They are dropped and
         /// created again in the same transaction.
@@ -19,8 +19,8 @@ extension Changeset {
     public struct Options: Hashable, Sendable {
         /// The triggers that run. Default: ``Triggers/all``.
         public var triggers = Triggers.all
-        /// True if foreign key actions run, such as `ON DELETE CASCADE`. The changes also contain their effect where the changes
-        /// were recorded. Default: true.
+        /// True if foreign key actions run, such as `ON DELETE CASCADE`. The changes already contain the effects that these actions
+        /// had when the changes were recorded. Default: true.
         public var runsForeignKeyActions = true
         /// True if a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
         /// many of them. Default: true.
@@ -44,7 +44,7 @@ extension Changeset {
             case abort
             /// Keep the existing row, and leave out the change.
             case omit
-            /// Overwrite the existing row. A change without such a row is left out; a change that violates a constraint undoes all
+            /// Overwrite the existing row. If no row exists, the change is left out; a change that violates a constraint undoes all
             /// changes.
             case replace
             /// The closure decides.

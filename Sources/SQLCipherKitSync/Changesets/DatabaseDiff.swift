@@ -49,8 +49,8 @@ public struct DatabaseDiff {
 
     private let old: DiffSide
     private let new: DiffSide
-    /// True if virtual tables of modules that are not SQLite's own are left out of the comparison and of the SQL, not refused:
-    /// ``otherModules()`` names them. The tables that hold their content are compared like any other. Default: false.
+    /// True to leave virtual tables of modules that are not SQLite's own out of the comparison and of the SQL; false, the default,
+    /// to refuse them. ``otherModules()`` names these tables. The tables that hold their content are compared like any other.
     public var leavesOutOtherModules = false
     /// Tells which other objects are left out. Default: none.
     package var isLeftOut: (SchemaEntry) -> Bool = { _ in false }
@@ -304,9 +304,9 @@ private struct TableWalk {
 extension DatabaseDiff {
     /// Returns the changes of rows that turn the first database into the second.
     ///
-    /// Compares only tables that both databases have with the same definition and a declared primary key. It leaves out the schema
-    /// and the tables that hold the content of virtual tables. If the key is not the row id, rows with equal keys may have
-    /// different row ids.
+    /// The changeset has only tables that both databases have with the same definition and a declared primary key. It leaves out
+    /// the schema, and the tables that hold the content of virtual tables. If the key is not the row id, rows with equal keys may
+    /// have different row ids.
     /// - Parameter tables: the tables to compare; nil, the default, for all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key with another
     ///   collation than SQLite's own, or a row with NULL in its key.
@@ -389,7 +389,7 @@ extension DatabaseDiff {
     /// If the second database's connection does not trust its schema (``ConnectionOption/trustedSchema``), as with
     /// ``DatabaseConfiguration/safeguards``, this connection does not trust it either until the call returns.
     /// Your database then has the triggers, views and expressions of the second database: check them before you trust them.
-    /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
+    /// - Parameter db: the connection whose `main` is changed. It may be the first database's own connection.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
     ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and an error from SQLite if the database is not equal
     ///   to the first. Nothing has changed then.

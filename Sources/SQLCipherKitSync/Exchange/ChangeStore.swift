@@ -1,7 +1,7 @@
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 
-/// A place in which the copies of a database leave their changes for each other: a folder that all of them reach, or a bucket.
+/// A place through which the copies of a database exchange changes: a folder that all copies can reach, or a bucket.
 ///
 /// ```swift
 /// let store = ChangeStore(try FolderStore("/shared/notes"), key: key)
@@ -13,12 +13,13 @@ import SQLCipherKitCore
 public struct ChangeStore: Sendable {
     let store: CheckedStore
     private let encryption: DatabaseKey
-    /// The time for which a copy that does not synchronize keeps the others from pruning their logs. A copy that was away for
-    /// longer loses nothing: it receives all rows of the others, merged with its own changes. Default: 365 days.
+    /// How long a copy that does not synchronize keeps the others from pruning their logs. A copy that was away for longer loses
+    /// nothing: it receives all rows of the others, merged with its own changes. Default: 365 days.
     public var gracePeriod: Duration = .seconds(365 * 86_400)
-    /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
+    /// The size of an object, and the number and size of a copy's messages after which the copy stores all rows instead. Tests set
+    /// these.
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
-    /// The time between two checksums of its rows that a copy that has changed gives to the others.
+    /// The time between two checksums that a changed copy sends to the others.
     package var checkInterval: Duration = .seconds(86_400)
     /// Random bytes that need not be secret. Tests set it, so that a run can be repeated.
     package var random: @Sendable (Int) throws -> [UInt8] = { try ReplicaKey.random($0) }
@@ -35,7 +36,7 @@ public struct ChangeStore: Sendable {
     /// The content of the store's head.
     struct Opened: Sendable, Equatable {
         let salt: [UInt8]
-        /// Drawn at random, so that the chains read in one store are not taken for read in another.
+        /// A random identity of the store: a chain that was read in one store does not count as read in another store.
         let id: [UInt8]
         let key: ReplicaKey
 
@@ -48,7 +49,7 @@ public struct ChangeStore: Sendable {
     private static var headCount: Int { magic.count + saltCount + ReplicaKey.nonceCount + idCount + ReplicaKey.tagCount }
 
     /// Reads the head, or creates it in an empty store.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open it.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open the head.
     func open() async throws -> Opened {
         for _ in 0..<3 {
             if let object = try await store.get(Self.headName) { return try await open(object.bytes) }
