@@ -4,7 +4,7 @@ extension Connection.Settings {
     /// Replaces the timeout with `body`, which decides whether to try again when another connection holds a lock
     /// (<https://sqlite.org/c3ref/busy_handler.html>).
     ///
-    /// If waiting could only lead to a deadlock, SQLite does not call it: ``DatabaseError/Reason/busy`` is thrown at once.
+    /// If waiting could only lead to a deadlock, SQLite does not call `body`: ``DatabaseError/Reason/busy`` is thrown at once.
     /// ```swift
     /// try db.settings.setBusyHandler { attempts in
     ///     Thread.sleep(forTimeInterval: 0.01)

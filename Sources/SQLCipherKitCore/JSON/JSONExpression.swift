@@ -1,4 +1,4 @@
-/// An SQL expression that is a JSON document, text or JSONB, and SQLite's JSON functions on it
+/// An SQL expression whose value is a JSON document, as text or as JSONB. SQLite's JSON functions are its properties and methods
 /// (<https://sqlite.org/json1.html>).
 ///
 /// Each function returns a piece of SQL to interpolate. Paths are written as literals, so that SQLite finds indexes on the same

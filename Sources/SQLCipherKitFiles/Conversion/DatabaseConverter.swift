@@ -95,8 +95,8 @@ extension DatabaseConverter {
     ///     4,096 if SQLCipher does not allow such a small page).
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the settings to open the file with. If `key` has no settings, they differ from the defaults if the file's page
-    ///   size is not 4,096, SQLite's default.
+    /// - Returns: the settings to open the file with. If `key` has no settings, and the file's page size is not 4,096, SQLite's
+    ///   default, the returned settings differ from SQLCipher's defaults.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the file is already encrypted; ``DatabaseError/Reason/invalidKey`` if
     ///   `key` is ``DatabaseKey/plaintext``.
@@ -140,8 +140,8 @@ extension DatabaseConverter {
     ///   - key: the file's key, before and after the call.
     ///   - acceptingUnauthenticated: true to also accept a file without page authentication, such as a file of SQLCipher 1. Anyone
     ///     with write access can turn a file of any version into such a file and change its content, without the key. The
-    ///     conversion removes all traces of such a change. Default: false. Settings of `key` without authentication need no
-    ///     permission.
+    ///     conversion removes all traces of such a change. Default: false. If the settings of `key` have no page authentication,
+    ///     the file needs no permission.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Returns: the version that the file was made with, from 2 to 4, for any page size. If it is 4, the call changed only a

@@ -149,7 +149,7 @@ extension SQLExpression where Value: SQLValueConvertible {
 
 }
 
-/// The same for a value that is not nil, so that the compiler names the type that a value of another type should have.
+/// The comparisons with a value that is not nil. If a value has another type, the compiler names the expected type.
 @_documentation(visibility: private)
 extension SQLExpression where Value: SQLValueConvertible & _SQLNullable {
     public static func == (a: Self, b: Value._Plain) -> SQLPredicate { a.typed(Value._Plain.self).compared(.equal, b) }
@@ -343,7 +343,7 @@ extension Optional: SQLNullable {
     static var wrapped: any Any.Type { Wrapped.self }
 }
 
-/// An optional type, for the comparisons of its values with others that are not nil.
+/// The protocol of optional types. It allows comparisons of an optional expression with a value that is not optional.
 public protocol _SQLNullable {}
 
 extension Optional: _SQLNullable {}

@@ -26,10 +26,10 @@ import SQLCipherKitCore
 ///     }
 /// }
 /// ```
-/// Its rows are the same as the rows of a `Codable` record with these names. A property of a ``SQLValueConvertible`` type is stored
-/// as that type defines. Any other property is stored as the single value that it encodes, or as JSON. A ``ColumnDefault`` takes
-/// its column's default until it is set. A description in ``SQLRecord/table`` uses the names of ``recordColumns`` and needs no
-/// ``SQLColumn/named(_:)``.
+/// The stored rows are the same as the rows of a `Codable` record with the same column names. A property of a
+/// ``SQLValueConvertible`` type is stored as that type defines. Any other property is stored as the single value that it encodes,
+/// or as JSON. A ``ColumnDefault`` takes its column's default until it is set. A description in ``SQLRecord/table`` uses the names
+/// of ``recordColumns`` and needs no ``SQLColumn/named(_:)``.
 ///
 /// Rows of your own SQL may have the columns in any order, and further columns. An optional property without a column is nil.
 public protocol SQLPositionalRecord: SQLRecord {

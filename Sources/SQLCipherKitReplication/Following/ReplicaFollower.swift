@@ -47,7 +47,7 @@ public actor ReplicaFollower {
     public nonisolated var reader: DatabaseReader { database.reader }
 
     private let path: String
-    /// The key that was given last; nil once the follower has stopped, so that it stays in no memory but the open copy's.
+    /// The last key that was passed; nil after the follower has stopped, so that only the open copy keeps a key in memory.
     private var encryption: DatabaseKey?
     private var replica: ReplicaReader
     private var state: FollowerState
@@ -59,7 +59,7 @@ public actor ReplicaFollower {
     private var lock: OwnFile?
     /// The number of looks without a new head, so that most of them cost one request.
     private var quietLooks = 0
-    /// True if the copy may lack commits that were seen in the store: after a start, or in the middle of a long way.
+    /// True if the copy may lack commits that were seen in the store: after a start, or before the last of several steps.
     private var isBehind = true
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
@@ -215,8 +215,8 @@ public actor ReplicaFollower {
         }
     }
 
-    /// Moves the copy forward, as far as the memory for one transaction allows.
-    /// - Returns: whether there may be more.
+    /// Applies commits to the copy, as many as fit into the memory for one transaction.
+    /// - Returns: whether the store may have more commits.
     private func step() async throws -> Bool {
         if !isBehind, state.generation > 0, state.held.place == replica.tail.end, state.intent == nil {
             note()
@@ -252,7 +252,7 @@ public actor ReplicaFollower {
     }
 
     /// Writes all pages of the newest state over the copy, in one transaction.
-    /// - Returns: false if that is the state that the copy has.
+    /// - Returns: false if the copy already has the newest state.
     private func replace() async throws -> Bool {
         let plan = try await replica.plan(for: .newest)
         status.newest = plan.position
@@ -348,7 +348,8 @@ extension ReplicaFollower {
         return true
     }
 
-    /// Encrypts the copy as the pages of a section are. If the process ends in the middle, the next follower replaces its content.
+    /// Encrypts the copy with the key and the salt of a section. If the process ends in the middle, the next follower replaces its
+    /// content.
     private func giveCopy(_ key: DatabaseKey, _ salt: [UInt8], _ held: HeldPlace) async throws {
         let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
         let (path, unknown, newKey) = (path, FollowerState.unknown(holding: held), try ReplicaKey(new, salt: salt))
@@ -372,12 +373,12 @@ extension ReplicaFollower {
     }
 }
 
-/// Pages that wait in a file, encrypted, until they are written to a database together.
+/// A file of encrypted pages that wait until they are written to a database in one transaction.
 private final class PageSpool {
     private let file: OwnFile
     private let pageSize: Int
     private var present: Set<UInt32> = []
-    /// The number of pages that the database has afterwards.
+    /// The number of pages in the database after the transaction.
     var pageCount: UInt32 = 0
 
     init(at path: String, pageSize: Int) throws {
@@ -431,7 +432,7 @@ private extension Connection {
     }
 }
 
-/// The progress of a follower's database, in a file beside it. It is sealed with the database's key, or with two keys while that
+/// The progress of a follower's database, in a file beside it. It is sealed with the database's key, or with two keys while the key
 /// changes.
 private struct FollowerState: Codable {
     private static let magic = Array("SQLCipherKit follower 1".utf8)
@@ -439,7 +440,7 @@ private struct FollowerState: Codable {
     /// The database has at least this state.
     var generation: UInt32
     var place: ReplicaReader.Place
-    /// A state that the database may have already: nothing before it may become visible any more.
+    /// A state that the database may have already: no earlier state may become visible again.
     var intent: Replicator.Position?
     var held: HeldPlace
     /// The end of the first page of the database that has exactly this state; see ``Connection/endOfFirstPage()``.
@@ -449,7 +450,7 @@ private struct FollowerState: Codable {
         (self.generation, self.place, self.held) = (generation, place, held)
     }
 
-    /// A copy of which nothing is known: its content is replaced.
+    /// The state of an unknown copy, whose content is replaced.
     static func unknown(holding held: HeldPlace = HeldPlace()) -> FollowerState {
         FollowerState(generation: 0, place: ReplicaReader.Place(frames: 0, commits: 0, predecessor: []), held: held)
     }
@@ -462,8 +463,9 @@ private struct FollowerState: Codable {
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read.
     static func note(for database: String) throws -> [UInt8]? { try OwnFile.contents(of: path(for: database)) }
 
-    /// Reads what a note says of the database beside it.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the note was changed, or is not of this database as it is.
+    /// Reads the state in the note beside a database.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the note was changed, or does not belong to this database with its present
+    ///   content.
     init(_ note: [UInt8], of db: Connection, at path: String) throws {
         let key = try LogHold(db).replicaKey()
         let refusal = DatabaseFile.cannotOpen(
@@ -522,14 +524,14 @@ private struct FollowerState: Codable {
         }
     }
 
-    /// Writes it so that a crash leaves either this or the former state.
+    /// Writes the state so that a crash leaves either this state or the former state.
     func write(for database: String, sealedWith keys: [ReplicaKey]) throws {
         var bytes: [UInt8] = []
         for key in keys { bytes.append(prefixed: try key.seal(note: self, as: Self.magic)) }
         try OwnFile.replace(Self.path(for: database), with: bytes)
     }
 
-    /// Writes it as that of the database's present content, which is on the disk then. No transaction may be open.
+    /// Writes the state for the database's present content, which is then on the disk. No transaction may be open.
     func written(for database: String, in db: Connection) throws -> FollowerState {
         // The note of it may not outlive it.
         try db.main.makeDurable()

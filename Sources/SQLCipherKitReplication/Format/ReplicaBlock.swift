@@ -1,10 +1,11 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// Some pages of a replica, or what a writer records, sealed. Objects are sequences of blocks.
+/// A sealed block of pages, or of a writer's record. Objects are sequences of blocks.
 ///
-/// A header of 60 bytes, the pages as they are encrypted in the database, the sealed table, and the tag, which authenticates all of
-/// that and the tag of the block before it. So a tag stands for everything up to it: it is the place of a block in the chain.
+/// A block has a header of 60 bytes, the pages, encrypted as in the database, the sealed table, and a tag. The tag authenticates
+/// the whole block, including the tag of the previous block in the header. So a tag stands for all blocks up to its own, and
+/// identifies the block's place in the chain.
 struct ReplicaBlock {
     static let headerCount = 60
     static let magic = Array("SCKR".utf8) + [2]
@@ -35,11 +36,11 @@ struct ReplicaBlock {
     /// The number of frames before the block since the generation began; in a snapshot, the number of pages before it.
     var first: UInt64
     var pageSize: Int
-    /// The tag of the block before it.
+    /// The tag of the previous block.
     var predecessor: [UInt8]
     /// When the block was made, in milliseconds since 1970.
     var time: Int64
-    /// The same by the replica's own clock: see ``ChainClock``.
+    /// The time of the block by the replica's own clock: see ``ChainClock``.
     var age: UInt64
     /// The number of commits that ended before the block since the generation began.
     var commits: UInt64
@@ -78,7 +79,7 @@ struct ReplicaBlock {
         return bytes + (try key.seal(table, with: bytes, nonce: nonce))
     }
 
-    /// A block that was read: without its pages, and with the places of these and of its end.
+    /// A block that was read, without its pages, and the places of the pages and of the block's end.
     typealias Opened = (block: ReplicaBlock, pages: Range<Int>, end: Int, tag: [UInt8])
 
     /// Reads the block at `offset` of an object.
@@ -113,7 +114,7 @@ struct ReplicaBlock {
         return (block, pages, end, Array(object.slice(end - ReplicaKey.tagCount..<end)))
     }
 
-    /// Reads the blocks of an object, up to the block in which that commit ends.
+    /// Reads the blocks of an object, up to the block in which the commit `last` ends.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
     static func openAll(_ object: [UInt8], with key: ReplicaKey, upTo last: UInt64 = .max) throws -> [Opened] {
         try object.withUnsafeBytes { object in

@@ -3,18 +3,18 @@ import SQLCipherKitFiles
 
 /// A place in a replica's history: a number of links of a term, and the tag of the last block in them.
 ///
-/// A *term* is the time of one writer: it begins when a writer claims the store, with an identity drawn at random. Its *links* are
-/// objects that are numbered from 0, each stored only where there is none, so no two writers can continue one term.
+/// A *term* is the period of one writer: it begins when a writer claims the store, with a random identity. Its *links* are objects
+/// that are numbered from 0. Each link is stored only if no object has its name, so no two writers can continue one term.
 struct ChainPlace: Codable, Hashable {
     static let termCount = 8
 
     /// The identity of the term.
     var term: [UInt8]
-    /// The number of links up to there, which is the number of the next link.
+    /// The number of links up to the place, which is the number of the next link.
     @NotedNumber var link: UInt64
     var tag: [UInt8]
 
-    /// The place before everything.
+    /// The place before the first link.
     static let none = ChainPlace(term: [UInt8](repeating: 0, count: termCount), link: 0, tag: [UInt8](repeating: 0, count: 16))
 
     var isNone: Bool { self == .none }
@@ -36,13 +36,14 @@ struct ChainPlace: Codable, Hashable {
 
 /// The record that a writer makes when it begins a term.
 struct TermOpening {
-    /// As many as a reader may have missed and still be told apart from one that follows another history.
+    /// The number of terms that a reader may have missed without being taken for a reader of another history.
     static let largestAncestry = 128
 
     var term: [UInt8]
-    /// Where the term before it ended, and the same of those before that, the latest first.
+    /// The places at which the earlier terms ended, the latest term first.
     var ancestry: [ChainPlace]
-    /// The first generation whose states come after all of that. A store that has gone back may still have earlier ones.
+    /// The first generation whose states come after these places. A store that has returned to an older state may still have
+    /// earlier generations.
     var first: UInt32 = 0
 
     var record: [UInt8] {
@@ -65,7 +66,7 @@ struct TermOpening {
         first = try reader.uint32()
     }
 
-    /// Reads how a term began.
+    /// Reads the opening of a term.
     static func read(
         _ term: [UInt8], _ store: CheckedStore, _ names: ReplicaNames, _ key: ReplicaKey
     ) async throws -> TermOpening {
@@ -81,7 +82,7 @@ struct TermOpening {
     }
 
     /// Makes sure that a place is in the history of this term.
-    /// - Parameter known: the terms before that of the place.
+    /// - Parameter known: the terms before the place's own term.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``.
     func require(_ place: ChainPlace, known: [ChainPlace]) throws {
         if place.isNone || place.term == term { return }
@@ -104,11 +105,11 @@ struct HeldPlace: Codable {
     var place = ChainPlace.none
     /// The terms before the place's own term.
     var ancestry: [ChainPlace] = []
-    /// The number of the generation there: later ones have greater numbers.
+    /// The number of the place's generation: later generations have greater numbers.
     var generation: UInt32 = 0
 
     /// The number of the next generation. A note or an object may claim any number.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no next one.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the number is the largest.
     static func generation(after number: UInt32) throws -> UInt32 {
         guard number < largestGeneration else { throw DatabaseError.damagedReplica("there is no generation after \(number)") }
         return number + 1
@@ -116,9 +117,9 @@ struct HeldPlace: Codable {
 
     static let largestGeneration = UInt32.max - 1
 
-    /// Makes sure that it is in a history.
+    /// Makes sure that this place is in a history.
     /// - Parameters:
-    ///   - end: the end of the history, and `opening` how its last term began.
+    ///   - end: the end of the history; `opening` is the opening of its last term.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``.
     func require(in end: ChainPlace, _ opening: TermOpening) throws {
         guard place.term == end.term else { return try opening.require(place, known: ancestry) }
@@ -129,10 +130,10 @@ struct HeldPlace: Codable {
     }
 }
 
-/// The time that has certainly passed for a replica, in milliseconds since its first term. What is older than the retention is
-/// removed by this clock, and so a wrong clock of the machine removes nothing and keeps nothing.
-/// The clock runs with the system's uptime. Between two terms, the machine's clock gives the time: no more than ``largestStep`` is
-/// believed, which is also kept longer than the retention, and is taken back when the machine's clock turns out to have been ahead.
+/// The time that has certainly passed for a replica, in milliseconds since its first term. This clock decides which objects are
+/// older than the retention, so a wrong clock of the machine neither removes nor keeps an object. The clock runs with the system's
+/// uptime. Between two terms, the machine's clock gives the time, up to ``largestStep``. Objects are kept for this limit longer
+/// than the retention. If the machine's clock later shows an earlier time, the believed time is subtracted again.
 struct ChainClock {
     let retention: UInt64
     /// The greatest pause between two terms that counts in full.
@@ -146,16 +147,16 @@ struct ChainClock {
 
     var age: UInt64 { base + UInt64(max(0, (ContinuousClock.now - start).milliseconds)) }
 
-    /// The time before which everything is beyond the retention; nil as long as nothing is.
+    /// The time before which all objects are beyond the retention; nil while no object is.
     var horizon: UInt64? {
         let age = age, kept = retention + largestStep
         return age > kept ? age - kept : nil
     }
 
-    /// Goes on after a pause.
+    /// Continues after a pause.
     /// - Parameters:
-    ///   - age: what the clock showed before it.
-    ///   - time: what the machine's clock showed then, and `now` what it shows now.
+    ///   - age: the clock's time before the pause.
+    ///   - time: the machine's time before the pause; `now` is its present time.
     mutating func resume(age: UInt64, believed: UInt64, time: Int64, now: Int64) {
         let (pause, overflows) = now.subtractingReportingOverflow(time)
         start = .now

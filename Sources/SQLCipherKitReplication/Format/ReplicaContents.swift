@@ -3,7 +3,7 @@ import SQLCipherKitFiles
 
 /// The head's data about a section, sealed with its key. Its size does not depend on the stored content.
 struct ReplicaContents {
-    /// Where the chain was when the head was stored. What was stored since are the links from its number on.
+    /// The end of the chain when the head was stored. Links from the place's number on were stored later.
     var place = ChainPlace.none
     /// The generation of the place: its number, and its end in frames and commits.
     var generation: UInt32 = 0
@@ -18,13 +18,13 @@ struct ReplicaContents {
     /// The last snapshot of the generation, if it has one: its first state, size and age; and the bytes of the log since.
     var snapshot: (commits: UInt64, size: Int, age: UInt64)?
     var logged: UInt64 = 0
-    /// The first link of the term that may still be there although it was joined.
+    /// The first link of the term that was joined and may still exist.
     var joined: UInt64 = 0
-    /// The snapshot that was begun, and how many parts it can have; the number 0 stands for none.
+    /// The snapshot that was begun, and its largest number of parts; the number 0 stands for no snapshot.
     var begun: (number: UInt64, parts: Int) = (0, 0)
     /// The number of the last snapshot or page of the term.
     var counter: UInt64 = 0
-    /// The sections that were there before this one.
+    /// The earlier sections.
     var formers: [[UInt8]] = []
     var index = ReplicaIndex()
 

@@ -2,12 +2,12 @@ import SQLCipherKitCore
 import SQLCipherKitFiles
 
 /// The object from which everything else in a store is found. It has a section for each key that the database has had; a section is
-/// sealed with its key, so that a writer with a new key carries the older sections along without reading them.
+/// sealed with its key, so that a writer with a new key copies the older sections without reading them.
 struct ReplicaHead {
     static let name = "head"
-    /// The name in a form of this package that was never released.
+    /// The head's name in a format of this package that was never released.
     static let formerName = "manifest"
-    /// A passphrase costs a key derivation for each section, and the store is not trusted: there cannot be thousands of them.
+    /// A passphrase costs a key derivation for each section. The store is not trusted, so the number of sections has a limit.
     static let largestSectionCount = 16
     private static let magic = Array("SCKH".utf8) + [2]
 
@@ -34,10 +34,10 @@ struct ReplicaHead {
     var sections: [Section] = []
     /// The identities of sections that were taken out, and whose objects are being removed.
     var removed: [[UInt8]] = []
-    /// Another one gives the head another version, and says nothing.
+    /// The mark. Another mark gives the head another version, and has no other meaning.
     private var mark = [UInt8](repeating: 0, count: 8)
 
-    /// The same as another version.
+    /// Returns the head with another mark, which makes another version.
     func marked() throws -> ReplicaHead {
         var head = self
         head.mark = try ReplicaKey.random(mark.count)
@@ -82,7 +82,7 @@ struct ReplicaHead {
     }
 
     /// Reads the head.
-    /// - Returns: nil if there is none, and the version.
+    /// - Returns: the head and its stored object with the version; nil if the store has no head.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged``, also for a replica in the previous form.
     static func read(_ store: CheckedStore) async throws -> (head: ReplicaHead, object: StoredObject)? {
         guard let object = try await store.get(name) else {
@@ -95,7 +95,7 @@ struct ReplicaHead {
         return (try ReplicaHead(object.bytes), object)
     }
 
-    /// Returns whether a replica gives objects such a name: the identity of a section, and the kind of the object's content.
+    /// Returns whether a name is a replica's name for an object: the identity of a section, and the kind of the object's content.
     static func isObject(_ name: String) -> Bool {
         let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == 16, parts[0].allSatisfy("0123456789abcdef".utf8.contains) else { return false }

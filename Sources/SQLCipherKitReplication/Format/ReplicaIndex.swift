@@ -3,12 +3,12 @@ import SQLCipherKitFiles
 
 /// The objects of a section in a store, in the order in which they were stored.
 ///
-/// The newest entries are in the head. As soon as there are ``fanOut`` of one level, they become an object, a *page*, and the head
-/// gets one entry of the next level instead. So the head stays small, and what it says of everything stored grows nowhere else.
+/// The newest entries are in the head. As soon as a level has ``fanOut`` entries, these entries become an object, a *page*, and the
+/// head gets one entry of the next level instead. So the head stays small, however many objects are stored.
 struct ReplicaIndex {
     static let fanOut = 16
-    /// The most objects that one entry may name: a snapshot of so many parts has 16 TiB where each has 4 MiB. A list of their names
-    /// fits in memory.
+    /// The largest number of objects that one entry may name. With parts of 4 MiB, a snapshot can have 16 TiB. A list of so many
+    /// names fits in memory.
     static let mostObjects = 1 << 22
 
     enum Entry: Hashable {
@@ -24,21 +24,21 @@ struct ReplicaIndex {
         var link: UInt64
         var generation: UInt32
         var first: UInt64, end: UInt64
-        /// The number of commits that ended before it, and at its end.
+        /// The number of commits that ended before the object, and up to its end.
         var commitsBefore: UInt64, commits: UInt64
         /// The earliest and the latest time of its blocks, in milliseconds since 1970.
         var earliest: Int64, latest: Int64
-        /// When it was stored, by the replica's clock.
+        /// The time at which the object was stored, by the replica's clock.
         var age: UInt64
         var size: Int
-        /// The tag of its last block.
+        /// The tag of the object's last block.
         var tag: [UInt8]
 
         /// The place after it.
         var place: ChainPlace { ChainPlace(term: term, link: link + 1, tag: tag) }
     }
 
-    /// A copy of all pages, made while the database went on: it is complete with the log from `first` to `commits`.
+    /// A copy of all pages, made while programs used the database: it is complete with the log from `first` to `commits`.
     struct SnapshotEntry: Hashable {
         var term: [UInt8]
         var number: UInt64
@@ -55,12 +55,12 @@ struct ReplicaIndex {
         var age: UInt64
         /// The number of pages in the database at `first`.
         var pages: UInt32
-        /// The place in the chain at which it is complete.
+        /// The place in the chain at which the snapshot is complete.
         var place: ChainPlace
     }
 
-    /// The objects that the writer of a former term may have left, known by their names alone: links that were joined, and a
-    /// snapshot that was begun. It is removed with the entry.
+    /// The objects that the writer of a former term may have left: links that were joined, and parts of a snapshot that was begun.
+    /// Only their names are known. They are removed with the entry.
     struct LeftoversEntry: Hashable {
         var term: [UInt8]
         var links: Range<UInt64>
@@ -74,17 +74,17 @@ struct ReplicaIndex {
         var term: [UInt8]
         var number: UInt64
         var level: Int
-        /// The number of the first entry, and how many follow, all levels taken together.
+        /// The number of the first entry, and the number of entries on all levels.
         var first: UInt64, count: UInt64
         var tag: [UInt8]
         var size: Int
-        /// The newest position in it, the earliest time, and the age of its first entry.
+        /// The newest position in the page, the earliest time, and the age of the page's first entry.
         var generation: UInt32, commits: UInt64
         var earliest: Int64
         var age: UInt64
     }
 
-    /// The number of the first entry that can be used, and of the next one. Objects of entries from `kept` on may be there.
+    /// The numbers of the first entry that can be used, of the first entry whose objects may still exist, and of the next entry.
     var first: UInt64 = 0, kept: UInt64 = 0, next: UInt64 = 0
     /// The entries by level, from the oldest to the newest.
     var levels: [[Entry]] = []
@@ -102,7 +102,7 @@ struct ReplicaIndex {
         levels.firstIndex { $0.count >= Self.fanOut }.map { ($0, Array(levels[$0].prefix(Self.fanOut))) }
     }
 
-    /// Replaces them by the page's entry.
+    /// Replaces the full level's entries by the page's entry.
     mutating func replaceFull(by page: PageEntry) {
         levels[page.level - 1].removeFirst(Self.fanOut)
         if levels.count == page.level { levels.append([]) }
@@ -131,10 +131,10 @@ struct ReplicaIndex {
 }
 
 extension ReplicaIndex.Entry {
-    /// The number of entries that are in it.
+    /// The number of entries in this entry: more than one for a page.
     var count: UInt64 { if case .page(let page) = self { page.count } else { 1 } }
 
-    /// The place in the chain after it.
+    /// The place in the chain after the entry.
     var place: ChainPlace? {
         switch self {
         case .log(let entry): entry.place
@@ -152,7 +152,7 @@ extension ReplicaIndex.Entry {
         }
     }
 
-    /// The newest position in it.
+    /// The newest position in the entry.
     var newest: (generation: UInt32, commits: UInt64) {
         switch self {
         case .log(let entry): (entry.generation, entry.commits)
@@ -182,7 +182,7 @@ extension ReplicaIndex.PageEntry {
     }
 
     /// The entries in the page's object.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` unless it is that object.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the bytes are another object.
     func entries(_ bytes: [UInt8], with key: ReplicaKey) throws -> [ReplicaIndex.Entry] {
         let blocks = try ReplicaBlock.openAll(bytes, with: key)
         guard blocks.count == 1, blocks[0].block.kind == .page, blocks[0].tag == tag else {

@@ -9,8 +9,8 @@ extension ReplicaKey {
         return try nonce + seal([UInt8](try JSONEncoder().encode(note)), with: label, nonce: nonce)
     }
 
-    /// - Returns: nil for another key, or if anything was changed.
-    /// - Throws: if the key has sealed something of another form.
+    /// - Returns: nil for another key, or for a note that was changed.
+    /// - Throws: if the sealed content has another form.
     func open<Note: Decodable>(note: some Collection<UInt8>, as label: [UInt8], _: Note.Type = Note.self) throws -> Note? {
         let nonce = Array(note.prefix(ReplicaKey.nonceCount)), sealed = Array(note.dropFirst(nonce.count))
         guard let plain = open(sealed[...], with: label, nonce: nonce) else { return nil }
@@ -18,8 +18,8 @@ extension ReplicaKey {
     }
 }
 
-/// A number of a note. Decoding refuses one that is negative, or more than an eighth of the largest: sums of such numbers do not
-/// overflow.
+/// A number in a note. Decoding refuses a negative number, and a number above an eighth of the largest, so that sums of these
+/// numbers cannot overflow.
 @propertyWrapper struct NotedNumber<Number: FixedWidthInteger & Codable & Sendable>: Codable, Hashable, Sendable {
     var wrappedValue: Number
 

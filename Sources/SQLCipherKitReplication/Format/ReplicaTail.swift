@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// The links that were stored after the head: read one after the other, each continuing the one before it.
+/// The links that were stored after the head. They are read in order, and each link continues the previous link.
 struct ReplicaTail {
     struct Link: Sendable {
         let number: UInt64
@@ -9,8 +9,7 @@ struct ReplicaTail {
         let predecessor: [UInt8]
         /// The entry that an index would have for the link.
         let entry: ReplicaIndex.LogEntry
-        /// The link's bytes with the blocks in them; nil if the links before it were too large, and it is read again when it is
-        /// needed.
+        /// The link's bytes and its blocks; nil if the earlier links were too large. The link is then read again when it is needed.
         let content: Content?
     }
 
@@ -19,7 +18,8 @@ struct ReplicaTail {
         let blocks: [ReplicaBlock.Opened]
     }
 
-    /// The most bytes of links that are kept. A writer stores fewer after a head; a store that shows an old head has more.
+    /// The largest number of bytes of links that are kept. A writer stores fewer after a head; a store that shows an old head has
+    /// more.
     static let largestContent = 16 << 20
 
     private(set) var links: [Link] = []
@@ -29,7 +29,7 @@ struct ReplicaTail {
     private(set) var isClosed = false
     /// The tag at the place of the head.
     private let start: [UInt8]
-    /// The position in the database's log after the last block, and when that was made.
+    /// The position in the database's log after the last block, and the time of that block.
     private(set) var mark: LogMark?
     private(set) var latest: (time: Int64, age: UInt64)?
     /// The size of the links in bytes.
@@ -41,7 +41,7 @@ struct ReplicaTail {
     var isWhole: Bool { links.last?.content != nil || links.isEmpty }
 
     /// Reads the following links, up to a link that is missing.
-    /// - Parameter isPartial: whether to end with the first link that is not kept.
+    /// - Parameter isPartial: whether to end with the first link whose content is not kept.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` for a link that does not continue the chain.
     mutating func extend(
         _ store: CheckedStore, _ names: ReplicaNames, _ key: ReplicaKey, isPartial: Bool = false
@@ -97,7 +97,7 @@ struct ReplicaTail {
 
     private func outOfPlace(_ name: String) -> DatabaseError { .damagedReplica("the object \(name) does not continue the chain") }
 
-    /// The same after a head of the same term was read that includes some of the links.
+    /// Returns the links after the place of a newer head of the same term.
     func trimmed(to place: ChainPlace) -> ReplicaTail {
         guard end.term == place.term, end.link >= place.link else { return ReplicaTail(after: place) }
         // The links that are left continue the head, or the tail begins again.

@@ -25,16 +25,16 @@ struct ReplicaReader {
     private(set) var opening = TermOpening(term: [], ancestry: [])
     /// The sections that have been followed, the present section last.
     private var sections: [[UInt8]] = []
-    /// True if a section counts only if it has a state, as long as another one has.
+    /// True if a section without a restorable state does not count while another section has one.
     private let needsState: Bool
 
     /// - Parameters:
-    ///   - held: what the caller has already, with the sections that it has followed.
-    ///   - needsState: whether the section before is read where the newest one has no complete snapshot yet, as after a conversion
-    ///     of the database. What was stored before that is what there is to restore.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens;
-    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its
-    ///   history.
+    ///   - held: the caller's place, with the sections that the caller has followed.
+    ///   - needsState: whether the previous section is read while the newest section has no complete snapshot, as after a
+    ///     conversion of the database. Until then, only states of the previous section can be restored.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens;
+    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if the held place is not in the
+    ///   replica's history.
     init(
         _ store: CheckedStore, key encryption: DatabaseKey, holding held: HeldPlace? = nil, needsState: Bool = false
     ) async throws {
@@ -46,14 +46,14 @@ struct ReplicaReader {
         try await update()
     }
 
-    /// The place of the newest state that was seen, as what is held.
+    /// The place of the newest state that was seen.
     var held: HeldPlace {
         HeldPlace(
             sections: sections, place: tail.end, ancestry: opening.ancestry,
             generation: tail.links.last?.entry.generation ?? contents.generation)
     }
 
-    /// The same for a state that has been read.
+    /// Returns the place of a state that was read.
     func held(by plan: Plan) -> HeldPlace {
         var held = held
         if plan.end.term != opening.term {
@@ -72,8 +72,8 @@ struct ReplicaReader {
         self = next
     }
 
-    /// Reads the objects stored since, without looking at the head.
-    /// - Parameter isPartial: whether to end when that is more than is kept.
+    /// Reads the objects that were stored since the last read, without reading the head.
+    /// - Parameter isPartial: whether to end when the objects are larger than the limit of kept content.
     mutating func extend(isPartial: Bool = false) async throws {
         guard let key else { return }
         try await tail.extend(store, names, key, isPartial: isPartial)
@@ -117,7 +117,7 @@ struct ReplicaReader {
             message: "the key does not open the replica: it is that of another database or a former one, or the store has changed")
     }
 
-    /// Makes sure that a section is the one that is followed, or comes after it.
+    /// Makes sure that a section is the followed section or a later section.
     private func follow(_ id: [UInt8], _ contents: ReplicaContents) throws {
         guard let last = sections.last, last != id else { return }
         if sections.contains(id), head.sections.contains(where: { $0.id == last }) {
@@ -137,7 +137,7 @@ struct ReplicaReader {
         return key
     }
 
-    /// Leaves no key in memory. The reader opens nothing any more.
+    /// Removes all keys from memory. The reader can open nothing after that.
     mutating func dropKeys() { (encryption, key, keys) = (nil, nil, []) }
 
     // MARK: Reading objects
@@ -151,7 +151,7 @@ struct ReplicaReader {
     }
 
     /// Reads an object.
-    /// - Parameter size: what the index says, as the most that is looked at.
+    /// - Parameter size: the size in the index; no more bytes are read.
     func object(_ name: String, upTo size: Int) async throws -> [UInt8] {
         try Task.checkCancellation()
         guard let object = try await store.get(name) else {
@@ -161,19 +161,19 @@ struct ReplicaReader {
         return object.bytes
     }
 
-    /// An object that the index lists is not there: either it was removed since, or the store has lost it.
+    /// An object that the index lists is missing: it was removed in the meantime, or the store has lost it.
     struct Missing: Error {}
 
-    /// An object to read: its name, the most that is looked at, and the object itself if it is in memory.
+    /// An object to read: its name, the largest number of bytes to read, and the object itself if it is in memory.
     private struct Wanted: Sendable {
         let name: String
         let size: Int
         var content: ReplicaTail.Content?
     }
 
-    /// Gives objects to `body` in their order. The next ones are read and authenticated meanwhile, on other cores.
+    /// Passes objects to `body` in their order. Other cores read and authenticate the next objects meanwhile.
     /// - Parameters:
-    ///   - entries: their names, and the most that is looked at.
+    ///   - entries: the objects' names, and the largest number of bytes to read.
     ///   - last: the commit after which no block is needed.
     private func eachObject(
         of entries: [Wanted], with key: ReplicaKey, upTo last: UInt64 = .max,
@@ -206,10 +206,10 @@ struct ReplicaReader {
         }
     }
 
-    /// The number of objects that are read before they are needed. With the one in use, they are in memory.
+    /// The number of objects that are read before they are needed. They are in memory together with the object in use.
     private static let objectsAhead = 2, smallObjectsAhead = 8
 
-    /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last one.
+    /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last part.
     struct SnapshotPlace: Codable, Hashable {
         @NotedNumber var parts = 0
         @NotedNumber var pages: UInt64 = 0
@@ -260,7 +260,7 @@ struct ReplicaReader {
     /// Reads the frames of the log from `place` on, up to the end of a commit.
     /// - Parameters:
     ///   - parts: objects without a gap, the first of which continues the place or includes it.
-    ///   - last: the number of that commit.
+    ///   - last: the number of the last commit to read.
     ///   - checkpoint: called after each object.
     /// - Returns: the place after the last frame that was read, which may be within a block.
     func readLog(
@@ -316,13 +316,13 @@ struct ReplicaReader {
 
 /// Finding states in the index.
 extension ReplicaReader {
-    /// A state, and how to get there.
+    /// A state, and the objects that restore it.
     struct Plan {
         let snapshot: ReplicaIndex.SnapshotEntry
         /// The log since the snapshot began, in order.
         let log: [LogPart]
         let commit: UInt64
-        /// The place in the chain that has the state: of a generation that is complete, while another one may have begun.
+        /// The place in the chain that has the state. It belongs to a complete generation; a later generation may have begun.
         let end: ChainPlace
 
         var generation: UInt32 { snapshot.generation }
@@ -331,7 +331,7 @@ extension ReplicaReader {
         var start: Place { Place(frames: snapshot.first, commits: snapshot.commitsBefore, predecessor: snapshot.predecessor) }
     }
 
-    /// Gives the entries from the newest to the oldest, the tail's entries first, until `body` returns false.
+    /// Passes the entries to `body` from the newest to the oldest, the tail's entries first, until `body` returns false.
     /// - Parameter skips: whether a page is left out; `older` is the entry before it.
     func walk(
         skipping skips: (_ page: ReplicaIndex.PageEntry, _ older: ReplicaIndex.Entry?) -> Bool = { _, _ in false },
@@ -400,9 +400,8 @@ extension ReplicaReader {
 
     /// Finds a state, and the snapshot and the log that it needs.
     /// - Parameters:
-    ///   - skips: whether a page has nothing that is looked for.
-    ///   - choose: the number of the commit that is looked for, if it is in an entry. The newest answer counts for which there is a
-    ///     snapshot.
+    ///   - skips: whether a page can have no matching entry.
+    ///   - choose: returns the number of the wanted commit if an entry has it. The newest answer with a snapshot counts.
     private func plan(
         skipping skips: @escaping (_ page: ReplicaIndex.PageEntry, _ older: ReplicaIndex.Entry?) -> Bool = { _, _ in false },
         _ choose: (_ entry: ReplicaIndex.Entry, _ link: ReplicaTail.Link?) async throws -> UInt64?
@@ -437,7 +436,7 @@ extension ReplicaReader {
     }
 
     /// The log from a place to the newest state, without a gap.
-    /// - Returns: nil if it is not of the newest generation that can be restored, or if the log since is not there any more.
+    /// - Returns: nil if the place is not in the newest generation that can be restored, or if the later log no longer exists.
     func log(from place: Place, of generation: UInt32) async throws -> (parts: [LogPart], commit: UInt64, pageSize: Int)? {
         var parts: [LogPart] = [], isFound = false, commit = place.commits
         if tail.end.tag == place.predecessor, place.block == nil { return ([], commit, contents.pageSize) }

@@ -54,7 +54,7 @@ extension Replicator {
         try await restored(path, CheckedStore(store), key, moment, replacing, nil, recordEvery: interval)
     }
 
-    /// - Parameter announce: is told what the file holds before it has its name, and from where.
+    /// - Parameter announce: gets the place of the file's content, and its replica, before the file has its name.
     @discardableResult
     static func start(
         _ path: String, _ store: CheckedStore, _ key: DatabaseKey, _ moment: RestorePoint, _ replacing: Bool,
@@ -232,7 +232,7 @@ private struct RestoreProgress: Codable {
     var place: ReplicaReader.Place
     /// The number of pages that the database has there.
     var pages: UInt32
-    /// The last commit that pages may be from: nothing before it can be restored with them any more.
+    /// The last commit that any page may come from: no earlier commit can be restored with these pages.
     @NotedNumber var target: UInt64
     /// The number of bytes that were read.
     @NotedNumber var bytes = 0
@@ -243,8 +243,8 @@ private struct RestoreProgress: Codable {
         snapshotPlace = ReplicaReader.SnapshotPlace(tag: plan.snapshot.predecessor)
     }
 
-    /// - Returns: nil if the record is of something else, or was changed.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key has sealed something that is no record of this form.
+    /// - Returns: nil if the record belongs to another restore, or was changed.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the sealed content is not a record of this form.
     init?(_ record: [UInt8], with key: ReplicaKey) throws {
         do {
             guard let progress: Self = try key.open(note: record, as: Self.magic) else { return nil }
@@ -273,7 +273,7 @@ private struct RestoreProgress: Codable {
         return true
     }
 
-    /// Returns whether the pages are a part of the state of the plan. The log says by its tags whether it continues them.
+    /// Returns whether the pages are a part of the state of the plan. The tags of the log show whether the log continues the pages.
     func leads(to plan: ReplicaReader.Plan) -> Bool {
         guard plan.generation == generation, plan.pageSize == pageSize, plan.commit >= target else { return false }
         if snapshotPlace != nil { return plan.snapshot.identity == snapshot }
@@ -281,7 +281,7 @@ private struct RestoreProgress: Codable {
         return plan.snapshot.identity == snapshot || place.frames >= plan.snapshot.first
     }
 
-    /// The number of bytes that are read for the plan, those included that were read already.
+    /// The number of bytes that are read for the plan, including bytes that were read already.
     func total(of plan: ReplicaReader.Plan) -> Int {
         let left = snapshotPlace.map { plan.snapshot.size - $0.bytes } ?? 0
         return plan.log.reduce(bytes + left) { $0 + ($1.entry.end > place.frames ? $1.entry.size : 0) }

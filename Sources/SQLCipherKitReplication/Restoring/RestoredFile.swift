@@ -5,8 +5,8 @@ import SQLCipherKitCore
 
 /// A database file that is put together from pages beside its final place, and gets its name when it is complete and intact.
 ///
-/// The pages are in a file `NAME-restoring`, encrypted as they are in the replica. A record in `NAME-restoring-state` says how far
-/// they have come, so that a restore that was interrupted goes on from there. Without a record, the pages go with this object.
+/// The pages are in a file `NAME-restoring`, encrypted as in the replica. A record in `NAME-restoring-state` has the progress, so
+/// that an interrupted restore can continue. Without a record, the pages are deleted with this object.
 package final class RestoredFile {
     private let file: AtomicFile
     package let pagesPath: String
@@ -16,7 +16,7 @@ package final class RestoredFile {
     package private(set) var record: [UInt8]?
 
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name already and it must not be replaced, or if it
-    ///   has a journal or a log, or if what an interrupted restore has left cannot be read; ``DatabaseError/Reason/busy`` while
+    ///   has a journal or a log, or if the files of an interrupted restore cannot be read; ``DatabaseError/Reason/busy`` while
     ///   another process writes the same file.
     package init(at path: String, replacing: Bool) throws {
         let suffixes = replacing ? ["-journal", "-wal"] : ["", "-journal", "-wal"]
@@ -59,7 +59,7 @@ package final class RestoredFile {
         AtomicFile.flushFolder(of: pagesPath)
     }
 
-    /// Records how far the pages have come: everything written before is on disk then.
+    /// Records the progress. All pages written before are then on the disk.
     package func record(_ record: [UInt8]) throws {
         guard pages?.flush() == true else {
             throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath)
@@ -90,10 +90,10 @@ package final class RestoredFile {
         (error.code.primary == .corrupt || error.code.primary == .notADatabase) && error.reason != .replicaDamaged
     }
 
-    /// Checks the whole file, flushes it and gives it its name. It is flushed while pages and structure are checked at the same
-    /// time.
-    /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
-    ///   next restore begins from scratch then.
+    /// Checks the whole file, flushes it and gives it its name. The flush, the check of the pages and the check of the structure
+    /// run at the same time.
+    /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening the
+    ///   file. The next restore then begins from scratch.
     package func publish(key: DatabaseKey, replacing: Bool) async throws {
         let descriptor = pages?.descriptor ?? -1
         async let flushed = BlockingExecutor.run { AtomicFile.sync(descriptor) }
@@ -106,7 +106,7 @@ package final class RestoredFile {
         try complete(replacing)
     }
 
-    /// The same on the calling thread alone.
+    /// Checks, flushes and names the file on the calling thread alone.
     package func publish(key: DatabaseKey, replacing: Bool) throws {
         pages = nil
         do {
@@ -164,7 +164,7 @@ package final class RestoredFile {
         try file.publish(replacing: replacing)
     }
 
-    /// Forgets how far the pages have come.
+    /// Deletes the record of the progress.
     private func discard() {
         unlink(pagesPath + "-state")
         hasRecord = false

@@ -8,15 +8,16 @@ import Synchronization
 /// A connection whose read transaction keeps a database's write-ahead log, so that every later commit can be read from it.
 ///
 /// A read transaction has one of SQLite's read marks. With a mark in the log, no process can start the log from the beginning. With
-/// the mark 0, which a reader gets when the whole log is in the database, the next writer can; but then no checkpoint moves
-/// anything from the log to the database, so the log cannot start from the beginning a second time. In both cases the commits
-/// after the transaction's start are in the log: either after its position, or, in a log with other salts, from the first frame.
+/// the mark 0, which a reader gets when the whole log is in the database, the next writer can start the log from the beginning. But
+/// then no checkpoint moves a page from the log to the database, so the log cannot start from the beginning a second time. In both
+/// cases, the log has all commits after the transaction's start: after the transaction's position, or from the first frame of a log
+/// with other salts.
 final class LogHold {
     private let connection: Connection
 
     /// - Parameters:
     ///   - waits: whether calls wait for other connections, for up to a second.
-    ///   - staysOnClose: whether the log stays if this connection is the last one that closes.
+    ///   - staysOnClose: whether the log stays if this connection is the last to close.
     init(_ location: DatabaseLocation, key: DatabaseKey, waits: Bool = true, staysOnClose: Bool = false) throws {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
@@ -32,7 +33,7 @@ final class LogHold {
     var isIdle: Bool { !connection.isInTransaction }
 
     /// Begins a read transaction.
-    /// - Parameter persistsWAL: whether it has a mark in the log even if all of the log is in the database.
+    /// - Parameter keepsLog: whether the transaction has a mark in the log even if the whole log is in the database.
     /// - Returns: the end of the log that it sees.
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a write-ahead log.
     func begin(keepsLog: Bool = false) throws -> LogMark {
@@ -47,8 +48,8 @@ final class LogHold {
         }
     }
 
-    /// Takes the write lock, which keeps all other connections from committing. A busy writer leaves it free for microseconds
-    /// between its commits, so this asks for it often.
+    /// Takes the write lock, which keeps all other connections from committing. A busy writer releases the lock only for
+    /// microseconds between its commits, so this call tries often.
     /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
     func beginExclusive() throws {
         try polling(every: 20, for: .milliseconds(200)) { () throws in try connection.begin(.immediate) }
@@ -95,7 +96,7 @@ final class LogHold {
         return mark
     }
 
-    /// Makes the log durable: the store must not have commits that a power cut would take from the log.
+    /// Makes the log durable: the store must not have commits that a power cut would remove from the log.
     func makeDurable() throws { try connection.main.makeDurable() }
 
     /// The size of a page in bytes, and the number of pages.
@@ -105,31 +106,31 @@ final class LogHold {
         return (Int(size), Int(count))
     }
 
-    /// Moves as much as possible from the log into the database. Another connection may be doing that just now.
-    /// - Parameter time: how long to wait for that.
+    /// Moves as much as possible from the log into the database. Another connection may be running a checkpoint.
+    /// - Parameter time: how long to wait for the other checkpoint.
     /// - Returns: the number of frames in the log, and the number of these that are in the database now.
-    /// - Throws: ``DatabaseError/Reason/busy`` after that.
+    /// - Throws: ``DatabaseError/Reason/busy`` after that time.
     func checkpoint(for time: Duration = .milliseconds(200)) throws -> (frames: Int, moved: Int) {
         let result = try polling(every: 200, for: time) { () throws in try connection.main.checkpoint(.passive) }
         return (result.logFrames, result.checkpointedFrames)
     }
 
-    /// Returns whether another connection, of any process, is in a checkpoint, and keeps all others from writing meanwhile: it
-    /// waits for readers of the log, as all kinds but PASSIVE do (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+    /// Returns whether a connection of any process runs a checkpoint that waits for readers of the log, and keeps all connections
+    /// from writing meanwhile. All kinds of checkpoints but PASSIVE wait (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
     func isCheckpointWaiting() -> Bool {
         guard let handle = try? connection.liveOutsideHooks() else { return false }
         return sqlcipherkit_log_lock_is_taken(handle, "main", 1) != 0 && sqlcipherkit_log_lock_is_taken(handle, "main", 0) != 0
     }
 
-    /// Empties the log's file, all of which is in the database.
-    /// - Throws: ``DatabaseError/Reason/busy`` if it is in use.
+    /// Empties the log's file after the whole log was moved into the database.
+    /// - Throws: ``DatabaseError/Reason/busy`` if the log is in use.
     func cutLog() throws { _ = try connection.main.checkpoint(.truncate) }
 
     /// The absolute path of the database.
     var path: String? { get throws { try connection.main.path } }
 
     /// Reads bytes of the database's file, encrypted as they are.
-    /// - Returns: whether all of them are there; missing ones are zeros.
+    /// - Returns: whether the file has all bytes; missing bytes are zeros.
     func readFile(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Bool {
         let rc = sqlcipherkit_read_file(try connection.live(), "main", bytes.baseAddress, Int32(bytes.count), Int64(offset))
         if rc == ResultCode.ioErrorShortRead.rawValue { return false }
@@ -151,7 +152,7 @@ final class LogHold {
 }
 
 extension Connection {
-    /// Leaves the log in place, with all its frames, if this connection is the last one that closes
+    /// Leaves the log in place, with all its frames, if this connection is the last to close
     /// (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>, `SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).
     func keepLogOnClose() throws {
         var result: Int32 = 0
@@ -159,11 +160,12 @@ extension Connection {
     }
 }
 
-/// The connections that keep a database's log, and the watch that lets go of it in time.
+/// The connections that keep a database's log, and the watch that releases the log in time.
 ///
-/// One of two connections always has a read transaction (``LogHold``). The next transaction begins before the last one ends. A
-/// checkpoint of another program may wait for them, and keeps all others from writing meanwhile. The replica then reads what is
-/// left and lets go; if it is busy for too long, the watch lets go in its place, from another thread.
+/// One of two connections always has a read transaction (``LogHold``). The next transaction begins before the last transaction
+/// ends. A checkpoint of another program may wait for these transactions, and keeps all connections from writing meanwhile. The
+/// replica then reads the rest of the log, and releases the log. If the replica is busy for too long, the watch releases the log
+/// from another thread.
 final class LogHolds: Sendable {
     /// The log was given up: commits may be missing.
     struct Lost: Error {}
@@ -205,7 +207,7 @@ final class LogHolds: Sendable {
         probe.withLock { $0.close() }
     }
 
-    /// Begins the next transaction. What it sees is on the disk when this returns.
+    /// Begins the next transaction. The commits that it sees are on the disk when this call returns.
     /// - Throws: ``Lost`` if the log was given up.
     func begin(keepsLog: Bool = false) throws -> LogMark {
         try state.withLock { state in
@@ -222,7 +224,7 @@ final class LogHolds: Sendable {
         }
     }
 
-    /// Ends the former transaction: the next one keeps the log.
+    /// Ends the former transaction: the next transaction keeps the log.
     func turn() {
         state.withLock { state in
             state.current.end()
@@ -264,9 +266,10 @@ final class LogHolds: Sendable {
         }
     }
 
-    /// Looks until the task is cancelled for checkpoints that wait. Others are done soon: so it counts what is seen twice.
+    /// Looks for waiting checkpoints until the task is cancelled. A checkpoint that does not wait ends soon, so only a checkpoint
+    /// that is seen twice counts.
     /// - Parameters:
-    ///   - patience: how long after that the log is given up.
+    ///   - patience: the time after which the log is given up.
     ///   - ask: asks the replica to let go.
     func watch(patience: Duration, ask: @escaping @Sendable () async -> Void) async {
         var since: ContinuousClock.Instant?
@@ -297,7 +300,7 @@ struct LogMark: Hashable, Sendable {
     var salts: UInt64 = 0
     /// The number of frames up to the position; 0 for an empty log.
     var frame: UInt32 = 0
-    /// The log's running checksum after the last of them.
+    /// The log's running checksum after the last of these frames.
     var checksum: UInt64 = 0
     /// The number of pages in the database.
     var pages: UInt32 = 0

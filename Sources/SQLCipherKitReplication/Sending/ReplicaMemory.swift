@@ -3,9 +3,9 @@ import SQLCipherKitFiles
 
 /// The place of a replica that a database holds, in a file beside it with the suffix `-replicated-` and the section.
 ///
-/// A replica goes on only from there: if the store lacks it, the store has gone back, and if the store has more, the database is
-/// another machine's old state. A restore of the newest state writes it too, and a conversion keeps it. Without the file, or with
-/// another database's, a database begins a history of its own.
+/// A replica continues only from this place. If the store lacks the place, the store has returned to an older state. If the store
+/// has later commits, the database is an old state of another machine. A restore of the newest state writes the file too, and a
+/// conversion keeps it. Without the file, or with another database's file, a database begins its own history.
 struct ReplicaMemory {
     private static let largestCount = 8
 
@@ -19,8 +19,8 @@ struct ReplicaMemory {
     /// The path of the file.
     var path: String { notes.path }
 
-    /// Returns the places that are written down: the database's place, and its place if one of the claims was successful whose
-    /// answer was lost. A database that is missing holds the same places as before.
+    /// Returns the places in the file: the database's place, and the places that it has if a claim succeeded whose answer was lost.
+    /// A missing database holds the same places as before.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
     func read() throws -> [HeldPlace] {
         guard let note = try notes.read() else { return [] }
@@ -35,7 +35,7 @@ struct ReplicaMemory {
         } catch { throw notes.damage }
     }
 
-    /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
+    /// - Parameter isDurable: whether the file must survive a power failure; if not, it survives the end of the process.
     func write(_ held: [HeldPlace], isDurable: Bool) throws {
         try notes.write(Self.note(held.prefix(1) + held.dropFirst().suffix(Self.largestCount - 1)), isDurable: isDurable)
     }
@@ -52,8 +52,8 @@ struct ReplicaMemory {
 
     /// Gives a new file the database's name.
     /// - Parameters:
-    ///   - file: where the new file is.
-    ///   - held: what it holds; nothing if it begins another history.
+    ///   - file: the path of the new file.
+    ///   - held: the places that it holds; empty if it begins another history.
     func replace(with file: String, holding held: [HeldPlace], _ publish: () async throws -> Void) async throws {
         let change = try notes.begin(replacingBy: file, note: held.isEmpty ? nil : Self.note(held))
         do { try await publish() } catch {

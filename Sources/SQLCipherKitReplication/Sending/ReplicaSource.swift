@@ -10,13 +10,13 @@ final class ReplicaSource {
     let path: String
     let pageSize: Int
     let key: ReplicaKey
-    /// Keeps everything after `position`. The next transaction began at `target`, if there is one.
+    /// Keeps the log after `position`. The next transaction, if there is one, began at `target`.
     let holds: LogHolds
     private let lock: LogHold
     private let checkpointer: LogHold
-    /// Up to where the log was read.
+    /// The position up to which the log was read.
     private(set) var position = LogMark()
-    /// Up to where the log can be read.
+    /// The position up to which the log can be read.
     private(set) var target: LogMark?
     private var file: LogFile?
 
@@ -47,10 +47,10 @@ final class ReplicaSource {
         checkpointer.close()
     }
 
-    /// True if there is another file under the database's name, or none, while this one is open.
+    /// True if the database's path has another file or no file, while the former file is open.
     var isReplaced: Bool { DatabaseFile.identity(of: path) != identity }
 
-    /// Holds nothing until a waiting checkpoint has ended, and then the log again. Everything up to its end must have been read.
+    /// Releases the log until a waiting checkpoint has ended, and then holds the log again. The log must have been read to its end.
     /// - Throws: ``Gap`` if commits are missing afterwards.
     func pauseForCheckpoint() throws {
         holds.pause()
@@ -75,7 +75,7 @@ final class ReplicaSource {
     }
 
     /// Begins at a position that was reached earlier, perhaps by another process.
-    /// - Throws: ``Gap`` if the log has not kept everything since.
+    /// - Throws: ``Gap`` if the log no longer has all frames after the position.
     func resume(at mark: LogMark) throws {
         release()
         let end = try holds.begin(keepsLog: true)
@@ -149,7 +149,7 @@ final class ReplicaSource {
         }
     }
 
-    /// Gives up what was kept before the target, which has been read.
+    /// Releases the log before the target, which has been read.
     func settle() {
         guard isAtTarget, let target else { return }
         position = target
@@ -177,7 +177,7 @@ final class ReplicaSource {
     /// and begins a read transaction that does not use the log. Everything up to `position` must have been read.
     /// - Parameters:
     ///   - largestFile: the size in bytes from which the log's file is cut.
-    ///   - rest: reads what was committed in the meantime; returns false if that is too much.
+    ///   - rest: reads the commits since `position`; returns false if they are too large.
     /// - Returns: whether the log will start from the beginning.
     func restartLog(largestFile: Int, _ rest: () throws -> Bool) throws -> Bool {
         try holds.checkpointing { try restart(largestFile, rest) }
@@ -238,7 +238,7 @@ final class ReplicaSource {
     }
 
     /// Copies pages of the database's file.
-    /// - Returns: how many of them are there.
+    /// - Returns: the number of pages that the file has.
     func copyPages(_ first: UInt32, to bytes: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = bytes.count / pageSize
         if try checkpointer.readFile(bytes, at: (Int(first) - 1) * pageSize) { return count }
@@ -254,8 +254,8 @@ final class ReplicaSource {
 }
 
 extension Connection {
-    /// The last bytes of the first page, as it was committed last and is on the disk. The page's initialization vector and its
-    /// authentication code are there, and so they are others whenever it was written.
+    /// The last bytes of the first page in its last committed state on the disk. They have the page's initialization vector and its
+    /// authentication code, so they change with each write of the page.
     ///
     /// No transaction may be open.
     func endOfFirstPage() throws -> [UInt8] {
@@ -278,10 +278,10 @@ extension Connection {
     }
 }
 
-/// Reads frames of a write-ahead log, and checks them as SQLite does (<https://sqlite.org/fileformat2.html#wal_file_format>). They
-/// are encrypted, and stay so.
+/// Reads frames of a write-ahead log, and checks them as SQLite does (<https://sqlite.org/fileformat2.html#wal_file_format>). The
+/// frames stay encrypted.
 ///
-/// The log may be opened separately, unlike the database: no lock is on this file.
+/// Opening the log separately is safe, unlike the database's file: SQLite has no locks on the log.
 private final class LogFile {
     struct Changed: Error {}
 
@@ -294,7 +294,7 @@ private final class LogFile {
     private(set) var checksum: UInt64
 
     /// Opens the log of a database at a position in it.
-    /// - Throws: ``Changed`` if the log has other salts or another checksum there.
+    /// - Throws: ``Changed`` if the log has other salts or another checksum at the position.
     init(ofDatabaseAt path: String, at mark: LogMark, pageSize: Int) throws {
         guard let file = OwnFile.open(path + "-wal", for: .reading) else {
             if errno == ENOENT { throw Changed() }
@@ -385,7 +385,7 @@ private final class LogFile {
     }
 
     /// Copies one page.
-    /// - Returns: false if the log has started from the beginning, and something else is there.
+    /// - Returns: false if the log has started from the beginning, and the frame has other content.
     func copy(_ page: UInt32, inFrame frame: UInt32, to bytes: UnsafeMutableRawBufferPointer) -> Bool {
         let offset = 32 + (Int(frame) - 1) * (24 + pageSize)
         guard file.read(bytes, at: offset + 24) == bytes.count else { return false }

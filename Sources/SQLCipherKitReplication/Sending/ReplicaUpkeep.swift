@@ -1,23 +1,23 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// Removing what is no longer needed. What that is follows from what the replica has stored itself, and from the index that it
-/// took over, which its key authenticates. The lists and the objects of the store decide nothing. A store that has gone back may
-/// need what was joined or retired since: so removals follow a head that was stored just before, which shows that it has not. The
-/// object has the isolation of the ``Replicator`` that owns it.
+/// Removes objects that are no longer needed. The replica knows these objects because it has stored them itself, or because the
+/// index that it took over, authenticated with the key, names them. Lists and objects of the store are never the reason. A store
+/// that has returned to an older state may need joined or retired objects. So a removal follows a head that was stored just before,
+/// which proves that the store has not returned to an older state. This class has the isolation of the ``Replicator`` that owns it.
 final class ReplicaUpkeep {
     private static let removalsPerTurn = 200, entriesPerSweep = 4096
 
     private let store: CheckedStore
     private let options: Replicator.Options
     private var lastSweep: ContinuousClock.Instant?
-    /// Links whose blocks are in a later one, and since when.
+    /// Links whose blocks are also in a later link, and the time since then.
     private var joined: [(link: UInt64, since: ContinuousClock.Instant)] = []
     /// When entries were last taken out of the index.
     private var retiredAt: ContinuousClock.Instant?
-    /// The oldest pages of the index, and those that the last walk has come through.
+    /// The oldest pages of the index, and the pages that the last walk has passed.
     private var pages: [[UInt8]: [ReplicaIndex.Entry]] = [:], passedPages: [ReplicaIndex.PageEntry] = []
-    /// True if there may be objects of sections that were taken out of the head.
+    /// True if objects may exist of sections that were taken out of the head.
     private var hasUnlistedSections = true, listedNothingSince: ContinuousClock.Instant?
 
     init(_ store: CheckedStore, _ options: Replicator.Options) { (self.store, self.options) = (store, options) }
@@ -26,16 +26,16 @@ final class ReplicaUpkeep {
     /// - Parameter hasRemoved: whether its head names sections that were taken out.
     func begin(hasRemoved: Bool) { (joined, retiredAt, pages, hasUnlistedSections) = ([], nil, [:], hasRemoved) }
 
-    /// Called when sections were taken out of the head.
+    /// Notes that sections were taken out of the head.
     func noteRemovedSections() { hasUnlistedSections = true }
 
-    /// Called when links were joined. A reader by a former head may still need them.
+    /// Notes joined links. A reader with a former head may still need them.
     func noteJoined(_ links: Range<UInt64>) {
         let time = ContinuousClock.now
         joined += links.map { ($0, time) }
     }
 
-    /// Returns whether it is time to look for what is no longer needed. Then the next time is later.
+    /// Returns whether it is time to look for objects that are no longer needed, and sets the next time.
     func isSweepDue() -> Bool {
         let interval = min(options.sweepInterval, options.retention / 4)
         if let lastSweep, .now - lastSweep < interval { return false }
@@ -44,7 +44,7 @@ final class ReplicaUpkeep {
     }
 
     /// Removes links that were joined long enough ago.
-    /// - Parameter body: is told the number of each.
+    /// - Parameter body: gets the number of each removed link.
     func removeJoined(
         _ names: ReplicaNames, of term: [UInt8], isolation: isolated (any Actor)? = #isolation, _ body: (UInt64) -> Void
     ) async throws {
@@ -58,7 +58,7 @@ final class ReplicaUpkeep {
     }
 
     /// Finds the objects that are older than the retention.
-    /// - Returns: the number of the first entry that is still needed; nil if that has not changed.
+    /// - Returns: the number of the first entry that is still needed; nil if the number has not changed.
     func retire(
         _ index: ReplicaIndex, before horizon: UInt64, _ names: ReplicaNames, _ key: ReplicaKey,
         isolation: isolated (any Actor)? = #isolation
@@ -81,7 +81,7 @@ final class ReplicaUpkeep {
         return needed.number
     }
 
-    /// Returns whether entries have been out of the index for the time of grace, and their objects may be there.
+    /// Returns whether the grace period has passed for entries that are out of the index, and whose objects may still exist.
     func isRemovalDue(_ index: ReplicaIndex) -> Bool {
         guard index.kept < index.first else { return false }
         // After a start it is not known since when.
@@ -93,7 +93,7 @@ final class ReplicaUpkeep {
     }
 
     /// Removes the objects of these entries.
-    /// - Returns: the number of the first entry whose objects may be there.
+    /// - Returns: the number of the first entry whose objects may still exist.
     func removeRetired(
         _ index: ReplicaIndex, _ names: ReplicaNames, _ key: ReplicaKey, isolation: isolated (any Actor)? = #isolation
     ) async throws -> UInt64 {
@@ -112,8 +112,8 @@ final class ReplicaUpkeep {
         return kept
     }
 
-    /// Gives the entries from a number on, the oldest first, until `body` returns false. Pages are read once. A page that is
-    /// missing was removed by this sweep before it was interrupted, or is lost: nothing that it names is removed then.
+    /// Gives the entries from a number on, the oldest first, until `body` returns false. Pages are read once. A missing page was
+    /// removed by this sweep before an interruption, or is lost: the objects that it names are not removed.
     private func eachOfTheOldest(
         of index: ReplicaIndex, from number: UInt64, _ names: ReplicaNames, _ key: ReplicaKey,
         isolation: isolated (any Actor)? = #isolation, _ body: (_ number: UInt64, _ entry: ReplicaIndex.Entry) -> Bool
@@ -152,8 +152,8 @@ final class ReplicaUpkeep {
         return entries
     }
 
-    /// Removes the objects of sections that are no longer in the head. They stay named there until a list shows none for the time
-    /// of grace, as lists may be late.
+    /// Removes the objects of sections that are no longer in the head. The head names these sections until lists have shown none of
+    /// their objects for the grace period, because lists may be late.
     /// - Returns: whether the head no longer has to name them.
     func removeSections(_ ids: [[UInt8]], isolation: isolated (any Actor)? = #isolation) async throws -> Bool {
         guard hasUnlistedSections else { return false }

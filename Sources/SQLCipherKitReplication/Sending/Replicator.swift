@@ -51,24 +51,25 @@ public actor Replicator {
 
     // MARK: The term
 
-    /// The identity of the term, and where those before it have ended.
+    /// The identity of the term, and the ends of the earlier terms.
     private var term: [UInt8] = []
     private var ancestry: [ChainPlace] = []
-    /// All terms that are known to have begun before another writer could, its own included.
+    /// All terms that are known to have begun before another writer could begin a term, including this replica's term.
     private var formerTerms: Set<[UInt8]> = []
-    /// The first generation whose states come after all of that, and whether the store has gone back before it.
+    /// The first generation whose states come after these terms, and whether the store has returned to a state before that
+    /// generation.
     private var firstGeneration: UInt32 = 0, isHealing = false
-    /// True if the term has begun a history where there is another one, and with it a generation.
+    /// True if the term has begun a history, and a generation, in a store with another history.
     private var beginsHistory = false
     private var names = ReplicaNames([])
     private var clock: ChainClock
     private var isClaimed = false
     /// The number of the last snapshot or page of the term.
     private var counter: UInt64 = 0
-    /// The place that this replica had stored when the store went back, and the least number of the next generation.
+    /// This replica's last stored place when the store returned to an older state, and the least number of the next generation.
     private var ownPlace: ChainPlace?
     private var least: UInt32 = 0
-    /// The number of times in a row that the store had something else than what was stored.
+    /// The number of consecutive times that the store had other content than this replica stored.
     private var sightings = 0
 
     // MARK: What is stored
@@ -80,16 +81,16 @@ public actor Replicator {
     private var contents = ReplicaContents()
     /// True if `contents` or `head` has changed since the head was stored.
     private var isChanged = false
-    /// True if a head was stored in this turn: the store has not gone back.
+    /// True if a head was stored in this turn, which proves that the store has not returned to an older state.
     private var isHeadProven = false
     /// A head and a link whose storing has begun.
     private var pending: PendingHead?
     private var pendingLink: PendingLink?
-    /// The objects that the next head names, and that a store lacks if it has gone back since they were stored.
+    /// The objects that the next head names. A store that has returned to an older state lacks them.
     private var unproven: [UnprovenObject] = []
-    /// The links since the head, from the first on of which it is not known that it was there when the next one was stored.
+    /// The links since the head, from the first link that is not proven to have existed when the next link was stored.
     private var links: [UnprovenObject] = []
-    /// True if the same is not known of the head; and true if the last object was stored since the last look at the log.
+    /// True if the head is not proven in this way; true if the last object was stored after the last look at the log.
     private var isHeadUnproven = false, isLastNew = false
     /// Blocks that were read and are not stored yet.
     private var queue: [SealedBlock] = []
@@ -173,7 +174,7 @@ public actor Replicator {
         }
     }
 
-    /// The pool leaves the size of the log to this replica as long as that holds it.
+    /// Lets the pool leave the size of the log to this replica while the replica holds the log.
     private func followHold() {
         let isHeld = source?.holds.isHolding ?? false
         if isHeld, !holdsLog { pool?.holdLog() }
@@ -504,18 +505,18 @@ extension Replicator {
         let bytes: [UInt8]
         /// The new block in the link.
         let block: SealedBlock?
-        /// True if it also has everything that was kept.
+        /// True if the link also has the kept blocks.
         let isJoined: Bool
     }
 
-    /// From what size on blocks are joined. A restore of a state reads all of the object that has its end, and this should not be
-    /// much more than the snapshot and the log up to there.
+    /// The size from which blocks are joined. A restore reads the whole object that has the end of the state, and this should add
+    /// little to the snapshot and the log before the object.
     private var joinedSize: Int {
         guard let snapshot = contents.snapshot else { return options.objectSize / 2 }
         return min(options.objectSize / 2, max(1 << 17, (snapshot.size + Int(clamping: contents.logged)) / 16))
     }
 
-    /// Stores a block as the next link; together with those before it, which were kept for that, as soon as they are enough.
+    /// Stores a block as the next link. If enough blocks were kept, the link has these blocks too.
     private func storeBlock(_ block: SealedBlock) async throws {
         let size = tail.reduce(block.bytes.count) { $0 + $1.bytes.count }
         let isJoined = tail.count + 1 >= options.fanOut || size >= joinedSize
@@ -524,7 +525,7 @@ extension Replicator {
         try await finishPendingLink()
     }
 
-    /// Makes one object of what was kept, so that the index has everything.
+    /// Joins the kept blocks into one object, so that the index has all blocks.
     private func joinTail() async throws {
         guard !tail.isEmpty else { return }
         pendingLink = PendingLink(bytes: tail.flatMap(\.bytes), block: nil, isJoined: true)
@@ -602,7 +603,7 @@ extension Replicator {
         letGo()
     }
 
-    /// Gives up the log: what is committed until the next snapshot has no states of its own.
+    /// Gives up the log: states of commits before the next snapshot cannot be restored.
     private func letGo() {
         source?.release()
         followHold()
@@ -667,7 +668,7 @@ extension Replicator {
             || age - min(age, last.age) > UInt64(max(0, options.snapshotInterval.milliseconds))
     }
 
-    /// Adds the snapshot to the index: everything that changed while it was read is there.
+    /// Adds the snapshot to the index, when the log has all changes that were made while the snapshot was read.
     private func complete(_ run: SnapshotRun) {
         let age = clock.age, entry = run.entry(contents, of: term, time: options.time, age: age)
         contents.index.append(.snapshot(entry))
@@ -678,7 +679,7 @@ extension Replicator {
 
 // MARK: The head
 
-/// Replacing the head, and what it means if it is not the one that was stored.
+/// Replacing the head, and deciding what to do if the store has another head.
 extension Replicator {
     private struct PendingHead {
         let bytes: [UInt8]
@@ -727,9 +728,9 @@ extension Replicator {
     /// An object that was stored.
     private struct UnprovenObject {
         let name: String
-        /// The last bytes of it, and the tag of what is before it.
+        /// The tag at the object's end, and the tag of the previous object.
         let tag: [UInt8], predecessor: [UInt8]
-        /// True if something else may have been stored in its place.
+        /// True if another object may have been stored in its place.
         var isDoubtful = false
 
         init(_ name: String, _ bytes: [UInt8], after predecessor: [UInt8] = ChainPlace.none.tag) {
@@ -739,10 +740,10 @@ extension Replicator {
 
     /// Makes sure that the store has the objects that the next head names.
     ///
-    /// A store that was restored from a copy of itself may have its former version of the head, and lack the objects stored since.
-    /// So the head gets another version first. If an object is there after that, it was there at that time, as nothing else stores
-    /// it; then every state of the store with this version has it. That it is there is not read, as reads may be old: the store has
-    /// to refuse to store something in its place.
+    /// A store that was restored from a copy of itself may have the known version of the head, and lack the objects stored later.
+    /// So the head gets another version first. An object that exists after that existed at that time, because no other writer
+    /// stores it. So every state of the store with the new version has the object. Reads may be old, so they do not prove that an
+    /// object exists: the store must refuse to store another object in its place.
     private func prove() async throws {
         guard !unproven.isEmpty else { return }
         try await markHead()
@@ -756,9 +757,9 @@ extension Replicator {
 
     /// Makes sure that the store has all acknowledged commits: the head, and each link since.
     ///
-    /// A store that was restored from a copy of itself has everything up to some time, and nothing that was stored from there until
-    /// it was restored. So if an object is there after the next one was stored, no gap is before that next one. And if the last one
-    /// is there, nothing is missing.
+    /// A store that was restored from a copy of itself has all objects up to the time of the copy, and no object that was stored
+    /// between the copy and the restore. So if an object exists after the next object was stored, no object is missing before that
+    /// next object. If the last object exists, no object is missing.
     private func proveLinks() async throws {
         if isHeadUnproven, !(links.isEmpty && isLastNew) {
             try await markHead()
@@ -771,7 +772,7 @@ extension Replicator {
         }
     }
 
-    /// Gives the head another version, which it gets only if it is the one that was stored.
+    /// Gives the head another version, if the store still has the head that this replica stored.
     private func markHead() async throws {
         try await finishPendingHead()
         pending = PendingHead(try head.marked())
@@ -785,8 +786,8 @@ extension Replicator {
         throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
     }
 
-    /// Returns whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the
-    /// answer to that was lost, the object is read, and replaced by itself if it is the present version.
+    /// Returns whether the store has an object. A missing object is replaced by a closing, which no reader uses. If the answer to
+    /// that request was lost, the object is read, and replaced by itself to prove that the read version is the present version.
     private func isThere(_ object: UnprovenObject) async throws -> Bool {
         guard let key = source?.key else { return true }
         let name = object.name, late = DatabaseError.unavailableStore("the store is not up to date: \(name) is missing")
@@ -805,7 +806,7 @@ extension Replicator {
         return try block.sealed(with: key)
     }
 
-    /// Another head is there than the one that was stored.
+    /// Decides what to do if the store has another head than the head that this replica stored.
     private func judge(_ present: StoredObject?, _ pending: PendingHead) async throws {
         guard let source else { return }
         guard let present else { return try sawFormerState("there is no head") }
@@ -830,8 +831,8 @@ extension Replicator {
         try sawFormerState("it shows an earlier head than the one that was stored")
     }
 
-    /// The store shows an earlier state. A store that is late shows the present one soon; one that was restored from a backup lacks
-    /// what was stored since, which this replica stores again, in a new term and with a snapshot.
+    /// The store shows an earlier state. An eventually consistent store soon shows the present state. A store that was restored
+    /// from a backup lacks the later objects: this replica stores their content again, in a new term and with a snapshot.
     private func sawFormerState(_ what: String) throws {
         sightings += 1
         guard sightings >= 3 else { throw DatabaseError.unavailableStore("the store is not up to date: \(what)") }
@@ -839,7 +840,7 @@ extension Replicator {
         throw DatabaseError.rolledBackReplica("\(what), and this replica goes on with a snapshot")
     }
 
-    /// Gives up the term. The next one goes on from what this one has stored, whatever the store has of it.
+    /// Gives up the term. The next term continues from the last place of this term, even if the store lacks it.
     private func giveUpTerm() {
         (ownPlace, sightings, isClaimed, pending) = (contents.place, 0, false, nil)
         least = max(least, contents.generation)
@@ -847,7 +848,7 @@ extension Replicator {
         (queue, tail, pendingLink, unproven, links, snapshot, needsGeneration) = ([], [], nil, [], [], nil, true)
     }
 
-    /// A link is there already under the next number.
+    /// Decides what to do if the store already has a link with the next number.
     private func judgeLink(_ name: String, _ bytes: [UInt8]) async throws {
         guard let key = source?.key else { return }
         guard let present = try await store.get(name) else { throw DatabaseError.unavailableStore("\(name) is there, and is not") }
@@ -863,7 +864,7 @@ extension Replicator {
 
 // MARK: The claim
 
-/// Beginning a term: no other writer can store anything in the former one any more.
+/// Beginning a term, after which no other writer can store an object in the former term.
 extension Replicator {
     /// The section with the database's key in the store, and the end of its chain.
     private struct Former {
@@ -873,7 +874,7 @@ extension Replicator {
         /// The version of the head.
         var version: String
 
-        /// True if its last generation has no snapshot, as its writer has ended before that was complete.
+        /// True if its last generation has no snapshot, because the writer ended before the snapshot was complete.
         var lacksSnapshot: Bool {
             contents.snapshot == nil || tail.links.last.map { $0.entry.generation != contents.generation } ?? false
         }
@@ -988,9 +989,9 @@ extension Replicator {
         }
     }
 
-    /// Stores the first links of the term: the opening, and everything that the index lacks.
-    /// - Parameter continuesIt: whether the states in the store are of this history. If not, they end where their writer has ended,
-    ///   and the opening is of the next generation: a reader of the last one must not go on to this history.
+    /// Stores the first links of the term: the opening, and all blocks that the index lacks.
+    /// - Parameter continuesIt: whether the states in the store belong to this history. If not, they end where their writer ended,
+    ///   and the opening belongs to the next generation: a reader of the last generation must not continue into this history.
     private func begin(_ next: inout ReplicaContents, _ tail: ReplicaTail?, continuesIt: Bool) async throws {
         guard let key = source?.key else { return }
         let last = tail?.links.last?.entry
@@ -1041,7 +1042,7 @@ extension Replicator {
                     parts: former.begun.parts, age: clock.age)))
     }
 
-    /// Stores what of an index is to be a page.
+    /// Stores the entries of an index that must become a page.
     private func storePages(_ contents: inout ReplicaContents) async throws {
         while let (level, entries) = contents.index.full, let key = source?.key {
             var record: [UInt8] = []
@@ -1070,9 +1071,9 @@ extension Replicator {
 
 // MARK: What the database holds
 
-/// The places of the replica that the database holds: it continues only from there.
+/// The places that the database holds: the replica continues only from these places.
 extension Replicator {
-    /// Returns the places that the database holds of the newest section of which it holds any, and the file that has them.
+    /// Returns the places that the database holds in its newest section, and the file with these places.
     private func newestMemory(of head: ReplicaHead) throws -> (memory: ReplicaMemory?, known: [HeldPlace]) {
         guard let source else { return (nil, []) }
         for section in (head.removed + head.sections.map(\.id)).reversed() {
@@ -1082,9 +1083,10 @@ extension Replicator {
         return (nil, [])
     }
 
-    /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
-    /// - Returns: whether the database's place is not the end of what the store has, and a generation begins there all the same:
-    ///   the store has gone back, or what it has after the place is of a generation without a snapshot, which no one can restore.
+    /// Makes sure that the database has all commits in the store.
+    /// - Returns: whether a generation begins at the database's place although this place is not the end of the store's history:
+    ///   the store has returned to an older state, or its later links belong to a generation without a snapshot, which cannot be
+    ///   restored.
     /// - Throws: ``DatabaseError/Reason/replicaForked``; ``DatabaseError/Reason/replicaRolledBack`` for the first times, as a store
     ///   may be late.
     private func mayContinue(
@@ -1124,10 +1126,10 @@ extension Replicator {
                 + "database, remove \(memory?.path ?? "")")
     }
 
-    /// The database's place in the newest section that is there, from which it goes on in another section: its key or its salt was
-    /// changed. Another machine must not have gone on from this place.
-    /// - Returns: nil if the database holds nothing of the replica; and the sections before that one, which the head may no longer
-    ///   name, if the key opens it: a copy that has not looked for so long comes from one of them.
+    /// The database's place in the newest section of the store, from which the replica continues in a new section because the key
+    /// or the salt was changed. Another machine must not have continued from this place.
+    /// - Returns: nil if the database holds no place of the replica; and, if the key opens the section, the sections before it,
+    ///   which the head may no longer name: a follower that was away for long comes from such a section.
     /// - Throws: as ``mayContinue(_:_:_:_:)``.
     private func heldOfFormerSection(
         _ present: (head: ReplicaHead, object: StoredObject)?, _ known: [HeldPlace], _ memory: ReplicaMemory?
@@ -1160,7 +1162,7 @@ extension Replicator {
         return (known.last { !$0.place.isNone }, [])
     }
 
-    /// A reader of what the key opens; nil if that is nothing.
+    /// A reader of the sections that the key opens; nil if the key opens no section.
     private func reader(_ version: String, needsState: Bool = false) async throws -> ReplicaReader? {
         do {
             let reader = try await ReplicaReader(store, key: key, needsState: needsState)
@@ -1173,8 +1175,8 @@ extension Replicator {
         }
     }
 
-    /// The one of several places that has the newest state, if nothing after it can be restored: the writer of later links has
-    /// ended before its first snapshot was complete.
+    /// Returns the place with the newest state, if no later state can be restored because the writer of later links ended before
+    /// its first snapshot was complete.
     /// - Parameter version: the version of the head that was read.
     private func newest(of held: [HeldPlace], _ version: String) async throws -> HeldPlace? {
         guard let reader = try await reader(version, needsState: true), !reader.isSuperseded else { return nil }
@@ -1186,7 +1188,7 @@ extension Replicator {
         return held.first { $0.place == plan.end }
     }
 
-    /// Writes down what the database holds.
+    /// Writes the places that the database holds to the file beside it.
     private func remember(isDurable: Bool) throws {
         guard let source, isClaimed else { return }
         // Another replica of this database may have taken over.
@@ -1230,8 +1232,8 @@ extension Replicator {
         if isChanged { try await storeHead() }
     }
 
-    /// Takes the sections of former keys out of the head: nothing in them is newer than the change of the key. Until there is a
-    /// snapshot with the present one, there is nothing else to restore.
+    /// Takes the sections of former keys out of the head: all their states are older than the change of the key. Before the first
+    /// snapshot with the present key is complete, only these states can be restored.
     private func retireFormerSections() {
         let kept = clock.retention + clock.largestStep + UInt64(max(0, options.gracePeriod.milliseconds))
         guard clock.age > kept, head.sections.count > 1, contents.snapshot != nil else { return }
@@ -1276,10 +1278,9 @@ extension Replicator {
         (isClaimed, pending, pendingLink, tail, unproven, links, ownPlace) = (false, nil, nil, [], [], [], nil)
     }
 
-    /// Lets go of the log for a checkpoint of another program, which keeps all others from writing while it waits for this
-    /// replica's read transaction. As no other connection can write meanwhile, the log is read to its end first; then nothing is
-    /// missed. If that is too much for the memory, as after a time without the store, the log is given up, and a snapshot begins a
-    /// generation.
+    /// Lets go of the log for a checkpoint of another program. While the checkpoint waits for this replica's read transaction, no
+    /// connection can write. So the replica first reads the log to its end, and misses no commit. If the rest of the log is too
+    /// large for memory, as after a time without the store, the replica gives up the log, and a snapshot begins a generation.
     ///
     /// If this actor is busy for so long that writers would wait for a quarter of a second, ``LogHolds`` gives the log up.
     private func letCheckpointGoOn() {
@@ -1308,7 +1309,8 @@ private extension DatabaseWriter {
         try read { db in (db.location, try DatabaseKey.derived(of: db.main)) }
     }
 
-    /// Leaves it to the caller to keep the log from growing, until `release`. Emptying it would wait for the caller's transactions.
+    /// Makes the caller responsible for the size of the log, until `release`. A checkpoint that empties the log would wait for the
+    /// caller's transactions.
     func holdLog() { checkpointer?.holds.add(1, ordering: .relaxed) }
 
     func releaseLog() { checkpointer?.holds.subtract(1, ordering: .relaxed) }

@@ -34,12 +34,12 @@ extension Replicator {
 
         /// The time. Tests set it.
         package var now: @Sendable () -> Date = { Date() }
-        /// The number of objects of one level that are joined to one of the next. Tests set it.
+        /// The number of objects of one level that are joined to one object of the next level. Tests set it.
         package var fanOut = 16
         /// The time between two searches for objects that are no longer needed. Tests set it.
         package var sweepInterval: Duration = .seconds(60)
-        /// The time that the replica may be busy while a checkpoint of another program waits for it, and all writers for that.
-        /// Tests set it.
+        /// How long the replica may be busy while a checkpoint of another program waits for the replica, and all writers wait for
+        /// the checkpoint. Tests set it.
         package var patience: Duration = .milliseconds(80)
         /// The number of parts of a snapshot that are stored before the log is looked at again.
         package var partsPerStep = 4
@@ -49,7 +49,7 @@ extension Replicator {
 
         var time: Int64 { now().milliseconds }
 
-        /// The same with durations that can be waited for: from zero to a century.
+        /// The options with every duration limited to a wait that is possible: from zero to a century.
         var bounded: Options {
             var options = self
             options.interval = interval.betweenPolls
@@ -62,7 +62,8 @@ extension Replicator {
 }
 
 extension Date {
-    /// The milliseconds since 1970, at most a hundred thousand years from there. The earliest time for what is no number.
+    /// The milliseconds since 1970, limited to a hundred thousand years before or after. The earliest time for a date that is not a
+    /// number.
     var milliseconds: Int64 {
         let limit = 3.2e15, number = (timeIntervalSince1970 * 1000).rounded(.down)
         if number.isNaN { return Int64(-limit) }

@@ -1,6 +1,7 @@
-/// Limits a replica's requests to one in a pause, in the long run. What is saved while little is new can be used later.
+/// Limits a replica's requests to one in a pause, in the long run. Requests that are saved while little is committed can be made
+/// later.
 ///
-/// A link also pays its part of what storing the head takes, so that the next link waits no longer after a head.
+/// A link also pays its part of the requests for the head, so that a link after a head waits no longer than other links.
 struct RequestBudget {
     private static let largestCredit = 8.0
     /// The requests for a head: it is replaced twice, the joined object is proven, and sometimes there is a page of the index.
@@ -30,7 +31,7 @@ struct RequestBudget {
         prepaid = 1
     }
 
-    /// Pays what the links since the last head have not.
+    /// Pays the part of a head's requests that the links since the last head have not paid.
     /// - Parameter links: how many there are.
     mutating func payForHead(after links: Int, isWanted: Bool) {
         charge(max(0, Self.headPrice - Self.headPrice / fanOut * Double(links)), isWanted)
@@ -39,7 +40,7 @@ struct RequestBudget {
 
     mutating func payForRequest() { if prepaid >= 1 { prepaid -= 1 } else { credit = max(-1, credit - 1) } }
 
-    /// Requests for a caller that waits leave a debt of one at most, or commits after them would be stored late.
+    /// Requests for a waiting caller leave a debt of at most one request. With a larger debt, later commits would be stored late.
     private mutating func charge(_ requests: Double, _ isWanted: Bool) {
         credit = max(isWanted ? min(credit, -1) : -Self.largestCredit, credit - requests)
     }

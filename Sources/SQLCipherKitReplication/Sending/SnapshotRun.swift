@@ -1,14 +1,14 @@
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// Reading all pages of the database for a snapshot, while the database goes on.
+/// Reads all pages of the database for a snapshot, while programs use the database.
 ///
-/// First those that are in the log when the snapshot begins, then the others from the database's file, whatever is moved there in
-/// the meantime: what changes while they are read is in the log that is stored as well. So the snapshot is complete with the log up
-/// to the look that follows the last read.
+/// The pages in the log come first, as the log was when the snapshot began. The other pages come from the database's file, although
+/// checkpoints may change the file in the meantime: the log, which is stored as well, has all these changes. So the snapshot is
+/// complete with the log up to the first look at the log after the last read.
 struct SnapshotRun {
     private let number: UInt64
-    /// Where the snapshot began, and the tag there.
+    /// The place in the log where the snapshot began, and the tag at that place.
     private let first: UInt64, commitsBefore: UInt64
     private let predecessor: [UInt8]
     private let pages: UInt32
@@ -27,8 +27,8 @@ struct SnapshotRun {
 
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
     /// - Parameters:
-    ///   - contents: where the chain is.
-    ///   - tag: the tag there.
+    ///   - contents: the present end of the chain.
+    ///   - tag: the tag of the chain's last block.
     init(_ number: UInt64, of source: ReplicaSource, at contents: ReplicaContents, after tag: [UInt8]) throws {
         let logged = try source.loggedPages(), lockPage = ReplicaSource.lockPage(source.pageSize)
         let pages = source.position.pages
@@ -42,12 +42,12 @@ struct SnapshotRun {
     /// True if all pages were read and stored.
     var isRead: Bool { !needsLog && nextPage > pages && part == nil }
 
-    /// Called when a look at the log begins.
+    /// Notes that a look at the log begins.
     mutating func beginLook() { if isRead { willBeComplete = true } }
 
     /// The next part to store, which is read once.
     /// - Parameters:
-    ///   - contents: where the chain is now.
+    ///   - contents: the present end of the chain.
     ///   - size: the largest size of a part in bytes.
     /// - Returns: nil if there is nothing to store this time.
     mutating func nextPart(
@@ -117,7 +117,7 @@ struct SnapshotRun {
         self = run
     }
 
-    /// Returns the index's entry of the complete snapshot: everything that changed while it was read is in the log.
+    /// Returns the index's entry of the complete snapshot: the log has all changes that were made while the snapshot was read.
     func entry(_ contents: ReplicaContents, of term: [UInt8], time: Int64, age: UInt64) -> ReplicaIndex.SnapshotEntry {
         ReplicaIndex.SnapshotEntry(
             term: term, number: number, parts: parts, size: size, generation: contents.generation, pageSize: contents.pageSize,

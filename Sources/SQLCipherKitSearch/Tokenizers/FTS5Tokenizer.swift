@@ -156,8 +156,8 @@ extension SQLExtension {
 
     /// Creates a filter with which a search for a word also finds its synonyms. A prefix has no synonyms.
     /// - Parameters:
-    ///   - groups: groups of words with the same meaning. Each must be a single token of the base; otherwise a statement that opens
-    ///     the table throws ``DatabaseError/Reason/invalidArgument``.
+    ///   - groups: groups of words with the same meaning. Each word must be a single token of the base; otherwise a statement that
+    ///     opens the table throws ``DatabaseError/Reason/invalidArgument``.
     ///   - inDocuments: whether each word is indexed together with its synonyms. The index is then larger, and queries are as fast
     ///     as before. Default: no. Then each word of a query is searched for together with its synonyms, and the list can change
     ///     without a rebuild.

@@ -57,7 +57,7 @@ public final class ChangeLog {
     package var identity: () -> Int64 = { .random(in: 1...Int64.max) }
     private var isWriting = false
     private var known: (version: Int, tables: LoggedTables)?
-    /// The version of the schema in which the triggers were found to be there.
+    /// The version of the schema in which the triggers were last found.
     private var watched: Int?
 
     /// Opens the log of a database, or creates it, in a transaction.
@@ -368,7 +368,7 @@ extension ChangeLog {
         }
     }
 
-    /// In a transaction, before anything is read of the log or added to it.
+    /// Logs or refuses outside changes. Runs in a transaction, before any other use of the log.
     /// - Returns: the number of rows that were logged.
     @discardableResult
     private func lookOutside() throws -> Int {
@@ -387,7 +387,7 @@ extension ChangeLog {
         return changes.count
     }
 
-    /// The changes that the triggers have noted: what became of each row. They are forgotten.
+    /// Returns the changes that the triggers have noted, one for each row, and deletes the notes.
     private func outsideChanges(_ tables: LoggedTables) throws -> [LoggedChange] {
         var changes: [LoggedChange] = []
         for table in tables.all where try store.hasOutsideChanges(table) {
@@ -399,9 +399,9 @@ extension ChangeLog {
         return changes
     }
 
-    /// Returns the change of a row since the first of its changes that were noted. A trigger of the user that runs before that of
-    /// the log has its own changes noted first, so their order says nothing, and only their number counts. An update needs a row
-    /// that all peers have: it is logged only if nothing speaks against that, and an insert otherwise, which needs nothing.
+    /// Returns the change of a row since the first note about it. If a user's trigger runs before the log's trigger, the notes are
+    /// in another order than the changes: so only the number of notes counts. An update is logged only if all peers can have the
+    /// row; otherwise an insert is logged, which needs no earlier row.
     private func change(of noted: ChangeLogStore.NotedRow, _ table: LoggedTable) throws -> LoggedChange? {
         if noted.key.contains(.null) {
             // If it is gone, there is nothing to log.
@@ -522,7 +522,7 @@ extension ChangeLog {
         if try !isSame(origin, mark, own) { throw Self.fork(origin) }
     }
 
-    /// Returns true if this copy, in its present state, has never had an entry of its own that others have.
+    /// Returns whether this copy, in its present state, lacks the entry at a mark that other copies have of this peer.
     private func lacks(_ mark: Position.Mark, _ own: Position) throws -> Bool {
         try mark.sequence > own.sequence(of: localPeer) || !isSame(localPeer, mark, own)
     }
@@ -645,8 +645,8 @@ extension ChangeLog {
         }
     }
 
-    /// Makes a message, and makes durable what it says before it leaves: an entry that a peer has, and that a power cut or a
-    /// rollback takes from here, would be made again with other content.
+    /// Makes a message, and makes its entries durable before it returns. If a power cut or a rollback removed an entry that a peer
+    /// has, this copy would use the entry's number again for other content.
     private func sent(_ make: (Connection) throws -> Message) throws -> Message {
         if connection.isInTransaction {
             throw DatabaseError.misuse(
@@ -662,7 +662,7 @@ extension ChangeLog {
         return message
     }
 
-    /// A message with this peer's knowledge of all others.
+    /// A message with the positions of all known peers.
     private func message(
         since: Position, until: Position, entries: [ChangeLogEntry], state: ChangeLogState? = nil
     ) throws -> Message {
@@ -701,7 +701,7 @@ extension ChangeLog {
         try receive(message, isStored: false)
     }
 
-    /// - Parameter isStored: whether the message comes from a store, where this peer finds its own messages too.
+    /// - Parameter isStored: whether the message comes from a store, which has this peer's own messages too.
     package func receive(_ message: Message, isStored: Bool) throws -> Outcome {
         try merging { enforces in try apply(message, isStored, enforces) }
     }
@@ -996,8 +996,8 @@ extension ChangeLog {
         return changes
     }
 
-    /// Returns the entries of this peer that the sender of a message does not have, if the first is older than what it has
-    /// forgotten.
+    /// Returns the entries of this peer that the sender of a message lacks, if the first of them is older than deletes that the
+    /// sender has forgotten.
     private func outdated(by message: Message, _ own: Position) throws -> [ChangeLogEntry] {
         let theirs = message.until.sequence(of: localPeer)
         guard message.horizon > 0, theirs < own.sequence(of: localPeer), let next = try store.entry(after: theirs, of: localPeer),
@@ -1028,7 +1028,7 @@ extension ChangeLog {
         return last
     }
 
-    /// The last entry of this peer that another one is known to have.
+    /// The last entry of this peer that another peer is known to have.
     private func published() throws -> Position.Mark {
         let marks: [(Int64, Int64, Int64)] = try connection.fetchAll(
             "SELECT sequence, clock, identity FROM main.changelog_peer WHERE origin = \(localPeer) AND peer <> \(localPeer)")
@@ -1082,13 +1082,13 @@ extension ChangeLog {
 
 // MARK: Times
 
-/// A log's times come from the clocks of its peers, each later than all that its peer has seen. One clock that is far ahead would
-/// lead all others there, and its changes would win for years.
+/// A log's times come from the clocks of its peers. Each time is later than all times that its peer has seen. So one clock that is
+/// far ahead would move all other clocks ahead, and its changes would win for years.
 extension ChangeLog {
     /// The latest time that is accepted now.
     private var clockLimit: Int64 { ChangeStamp.tick(after: 0, now: now().addingTimeInterval(clockTolerance / .seconds(1))) }
 
-    /// - Parameter what: the thing that has the time, for the message.
+    /// - Parameter what: the name of the checked entry or row, for the message.
     private func checkTime(_ clock: Int64, _ what: @autoclosure () -> String) throws {
         guard clock > clockLimit else { return }
         let hours = ((clock - ChangeStamp.tick(after: 0, now: now())) >> 16) / 3_600_000
@@ -1161,8 +1161,8 @@ extension ChangeLog {
 
 // MARK: Checking
 
-/// Copies with the same entries have the same rows. Messages with all rows are taken on trust, so copies compare checksums now and
-/// then; and whatever a copy cannot get, it asks for.
+/// Copies with the same entries have the same rows. A copy does not check the rows of a message with all rows, so copies compare
+/// checksums from time to time. A copy asks for the changes that it cannot get.
 extension ChangeLog {
     /// Checksums of a copy's rows.
     struct RowSums: Hashable, Codable, Sendable {
@@ -1173,7 +1173,7 @@ extension ChangeLog {
 
         init(position: Position, tables: [String: Int64]) { (self.position, self.tables) = (position, tables) }
 
-        /// Returns whether two copies with the same entries have other rows. Tables that have other columns are not compared.
+        /// Returns whether two copies with the same entries have different rows. Tables with different columns are not compared.
         func differ(from other: RowSums) -> Bool {
             position == other.position && tables.contains { name, sum in other.tables[name].map { $0 != sum } ?? false }
         }
@@ -1259,12 +1259,12 @@ extension ChangeLog {
     /// True if others can take this copy's entries only after all its rows.
     var lacksWholeState: Bool { get throws { try store.state(ChangeLogStore.lacks, as: Bool.self) ?? false } }
 
-    /// Others can have all rows now.
+    /// Notes that other copies can now get all rows of this copy.
     func hasWholeState() throws { try store.setState(ChangeLogStore.lacks, to: .integer(0)) }
 }
 
-/// The log that a connection has opened last. Opening it again has nothing to do, as long as neither the schema has changed nor
-/// what the log keeps of how it was opened. A ``SharedChangeLog`` does so at each call.
+/// The log that a connection has opened last. Opening the log again costs nothing until the schema or the log's stored settings
+/// change. A ``SharedChangeLog`` opens the log at each call.
 private final class OpenedChangeLog: ConnectionState {
     private struct Log {
         let peer: String, wanted: [String], rules: [SQLName: ChangeLog.MergePolicy]
@@ -1285,7 +1285,7 @@ private final class OpenedChangeLog: ConnectionState {
         return last.known
     }
 
-    /// Notes a log that was opened. One that an outer transaction may roll back is not noted.
+    /// Notes a log that was opened, unless an outer transaction may roll back the opening.
     func note(
         _ log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.MergePolicy],
         _ known: (version: Int, tables: LoggedTables)?

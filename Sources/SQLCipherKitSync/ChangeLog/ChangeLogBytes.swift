@@ -36,7 +36,8 @@ extension [UInt8] {
         append(contentsOf: blob)
     }
 
-    /// A UUID, which is what most keys are, in 16 bytes: after 12 if it is in small letters, and after 16 if in capitals.
+    /// Writes a UUID, the most common key, as 16 bytes: after the byte 12 if its letters are lowercase, after 16 if they are
+    /// uppercase.
     private mutating func putUUID(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count == 36 else { return false }
         var digits: [UInt8] = [], hasSmall = false, hasCapital = false
@@ -61,8 +62,8 @@ extension [UInt8] {
         for value in values { put(value) }
     }
 
-    /// A value of a row's key. Numbers are in order, so that rows which are inserted after each other are so in `changelog_row`:
-    /// 24 and the number of bytes, or 23 less it for a negative number, and the bytes.
+    /// Writes a value of a row's key. The bytes of numbers sort like the numbers, so that rows with ascending numbers follow each
+    /// other in `changelog_row`: first 24 plus the number of bytes, or 23 minus that for a negative number, then the bytes.
     mutating func put(keyValue value: SQLValue) {
         guard case .integer(let number) = value else {
             append(varint: otherKeyValue)
@@ -78,7 +79,7 @@ extension [UInt8] {
         for name in names { put(name) }
     }
 
-    /// A time. Its count, which is 0 mostly, comes in the upper bits.
+    /// Writes a time. Its count, which is usually 0, goes to the upper bits.
     mutating func put(clock: Int64) { append(varint: clock >> 16 | clock << 48) }
 
     mutating func put(_ position: ChangeLog.Position) {
@@ -100,7 +101,7 @@ extension DatabaseError {
     static let malformedLog = DatabaseError(code: .corrupt, message: "the bytes are not a message of a change log")
 }
 
-/// Reads what is written above. The bytes are untrusted: each read checks them, and throws ``ResultCode/corrupt``.
+/// Reads the forms that are written above. The bytes are untrusted: each read checks them, and throws ``ResultCode/corrupt``.
 extension ByteReader {
     init(log bytes: some Sequence<UInt8>) { self.init(bytes) { .malformedLog } }
 
@@ -152,7 +153,7 @@ extension ByteReader {
         return list
     }
 
-    /// A name by its place among others.
+    /// Reads a name, which is stored as its place among `names`.
     mutating func name(of names: [String]) throws -> String {
         let place = try varint()
         guard place < UInt64(names.count) else { throw damage() }

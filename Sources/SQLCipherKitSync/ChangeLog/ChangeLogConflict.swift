@@ -98,7 +98,7 @@ extension ChangeLogStore {
     }
 }
 
-/// The conflicts that a merge notices: a change that gives way to a change that its peer had not seen.
+/// The conflicts that a merge notices: a change that loses to a change that its peer had not seen.
 extension ChangeLogMerge {
     struct Conflict {
         let change: LoggedChange
@@ -108,9 +108,9 @@ extension ChangeLogMerge {
     /// Returns whether the sender of the message had not seen a change of a row.
     func isUnseen(_ stamp: ChangeStamp) -> Bool { stamp != .ancient && seen.map { !$0.includes(stamp) } ?? false }
 
-    /// Notes values that give way.
-    /// - Parameter kept: those that stay, by column; nil for a row that is gone. Of a row that gives way as a whole, all values are
-    ///   noted if one of them differs.
+    /// Notes values that lose.
+    /// - Parameter kept: the values that stay, by column; nil for a deleted row. For a row that loses as a whole, all values are
+    ///   noted if any value differs.
     mutating func lose(
         _ table: LoggedTable, _ key: [SQLValue], _ columns: [String], _ values: [SQLValue], to peer: String?,
         kept: [SQLName: SQLValue]?

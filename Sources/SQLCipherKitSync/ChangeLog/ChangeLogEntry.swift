@@ -10,7 +10,7 @@ struct LoggedChange: Hashable {
     /// The columns of the key and their values.
     let keyColumns: [String]
     let key: [SQLValue]
-    /// The columns that were written, except those of the key, and their values.
+    /// The written columns outside the key, and their values.
     var columns: [String]
     var values: [SQLValue]
     /// The insert that the updated or deleted row comes from.
@@ -195,7 +195,7 @@ struct ChangeLogEntry: Hashable {
 extension ChangeLogDraft {
     /// The bytes of the entry. Each name is written once.
     /// - Parameters:
-    ///   - bases: for each change, the place among `stamps` of the insert that the row comes from, if it is updated or deleted.
+    ///   - bases: for each update or delete, the place among `stamps` of the insert that made the row.
     ///   - stamps: inserts.
     func coded(_ bases: [Int32], _ stamps: [ChangeStamp]) -> Data {
         var names = ChangeLogNames(), body = [UInt8](), start = 0, place = 0

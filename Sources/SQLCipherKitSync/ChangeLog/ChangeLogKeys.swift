@@ -20,7 +20,7 @@ struct ChangeLogKeys {
 
     subscript(place: Int) -> [UInt8] { Array(bytes[(place == 0 ? 0 : ends[place - 1])..<ends[place]]) }
 
-    /// - Parameter number: that of the table's name.
+    /// - Parameter number: the number of the table's name.
     mutating func append(_ number: Int64, _ table: LoggedTable, _ key: [SQLValue]) {
         bytes.append(varint: number)
         table.write(key, &bytes)
@@ -32,7 +32,7 @@ struct ChangeLogKeys {
         ends.append(bytes.count)
     }
 
-    /// Appends a key that begins like the last one.
+    /// Appends a key that begins like the last key.
     mutating func append(sharing count: Int, _ rest: ArraySlice<UInt8>) throws {
         let last = ends.count > 1 ? ends[ends.count - 2] : 0
         guard let end = ends.last, count <= end - last else { throw DatabaseError.malformedLog }
@@ -40,7 +40,7 @@ struct ChangeLogKeys {
         append(rest)
     }
 
-    /// Appends a key that differs from the last one in its last byte, which is greater by one.
+    /// Appends a key that differs from the last key only in its last byte, which is greater by one.
     mutating func appendNext() throws {
         let last = ends.count > 1 ? ends[ends.count - 2] : 0
         guard let end = ends.last, last < end, bytes[end - 1] < .max else { throw DatabaseError.malformedLog }
@@ -65,7 +65,7 @@ struct ChangeLogKeys {
             UnsafeRawBufferPointer(rebasing: bytes[(place == 0 ? 0 : ends[place - 1])..<ends[place]])
         }
 
-        /// The places in the order of the keys; those of equal ones in their own.
+        /// The places in the order of the keys; the places of equal keys stay in order.
         func sorted() -> [Int] {
             // Most differ in their first bytes.
             var all = (0..<count).map { place in
@@ -84,7 +84,7 @@ struct ChangeLogKeys {
         }
     }
 
-    /// As SQLite orders blobs: less than 0 if a key comes before another one, 0 if they are equal, else greater than 0.
+    /// Compares keys as SQLite compares blobs: less than 0 if `a` comes before `b`, 0 if they are equal, else greater than 0.
     static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int32 {
         let shared = min(a.count, b.count)
         if shared > 0, let first = a.baseAddress, let second = b.baseAddress {

@@ -106,8 +106,8 @@ struct ChangeLogMerge {
         }
     }
 
-    /// Notes what a change replaces here, or what replaces the change, if the sender has not seen the other one of the two. What
-    /// comes in one message has been seen by its sender, so the rows in the tables are those that it may not have seen.
+    /// Notes the values that lose between a received change and a change here that the sender has not seen. The sender has seen all
+    /// changes in its message, so only rows in the tables can have unseen changes.
     private mutating func noteConflict(_ change: LoggedChange, _ entry: ChangeLogEntry, _ work: Work, _ key: [SQLValue]) throws {
         guard seen != nil else { return }
         let (table, row) = (work.table, work.row), new = Self.values(change.columns, change.values)
@@ -234,9 +234,9 @@ struct ChangeLogMerge {
     }
 }
 
-/// Merges all rows of another copy as their entries would be, although some of these have been pruned there or here.
-/// The entries that each copy has seen are known. So a row that only one copy has was deleted by the other, if the other has seen
-/// its insert, or else is new to it. Of a row that is older than the log a record is kept when it is deleted.
+/// Merges all rows of another copy as their entries would be, although some of these have been pruned there or here. The entries
+/// that each copy has seen are known. So a row that only one copy has was deleted by the other, if the other has seen its insert,
+/// or else is new to it. For a row that is older than the log, a record stays after the delete.
 extension ChangeLogMerge {
     /// - Parameter own: the entries that this copy has.
     mutating func add(_ message: ChangeLog.Message, _ state: ChangeLogState, own: ChangeLog.Position) throws {
@@ -266,7 +266,7 @@ extension ChangeLogMerge {
         }
     }
 
-    /// Notes which of two states of a row gives way, or which of its values, if neither copy has seen that of the other.
+    /// Notes the losing state or the losing values of a row, if neither copy has seen the other copy's state.
     private mutating func noteConflict(
         _ work: Work, _ key: [SQLValue], _ their: ChangeLogState.Row, _ columns: [String], _ own: ChangeLog.Position
     ) throws {
@@ -316,8 +316,8 @@ extension ChangeLogMerge {
         }
     }
 
-    /// Merges two states of one row: a delete wins, and else, for each column, the later value. Two values of one time are a
-    /// mistake, or malice: of them the greater one is taken, so that all copies have the same.
+    /// Merges two states of one row: a delete wins, and else, for each column, the later value. Two values with the same time come
+    /// from a mistake or an attack: the greater value wins, so that all copies have the same value.
     private func mergeValues(
         _ work: Work, _ key: [SQLValue], _ their: ChangeLogState.Row, _ columns: [String], _ current: [SQLValue]?
     ) -> Bool {
@@ -400,7 +400,7 @@ extension ChangeLogMerge {
     }
 
     /// The condition for a row of the child that refers to a missing row. `+` removes the affinity of the child's column, so that
-    /// values are compared with that of the parent's column.
+    /// SQLite compares with the affinity of the parent's column.
     private static func dangles(_ reference: LoggedTable.Reference, _ child: String) -> String {
         let pairs = zip(reference.columns, reference.parentColumns)
         let isSet = reference.columns.map { "\(child).\($0.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")

@@ -3,13 +3,13 @@ import SQLCipherKitCore
 /// The facts that a change log stores about a row besides its values: when it was inserted and deleted, and when its values were
 /// written.
 ///
-/// Merging is commutative, associative and idempotent, so the order of the changes does not matter. Of two inserts the later one
-/// wins, together with the updates and deletes of the row that it made. A delete wins over all updates of the same row. Of two
-/// updates the later one wins, by column.
+/// Merging is commutative, associative and idempotent, so the order of the changes does not matter. Of two inserts, the later
+/// insert wins, together with the updates and deletes of the row that it made. A delete wins over all updates of the same row. Of
+/// two updates to a column, the later update wins.
 struct ChangeLogRow: Hashable {
     /// The last insert.
     var insert = ChangeStamp.ancient
-    /// When the row of that insert was deleted; nil if it was not.
+    /// The time at which the row of that insert was deleted; nil if the row exists.
     var gone: Int64?
     /// The updates since the insert, by column.
     var cells: [SQLName: ChangeStamp] = [:]

@@ -2,12 +2,12 @@ import SQLCipherKitCore
 
 /// The states of rows, each by a number. Many rows have the same state.
 final class ChangeLogStates {
-    /// The number of nothing.
+    /// The number for the absence of a state.
     static let none = 0
 
     private var numbers: [[UInt8]: Int] = [[]: ChangeLogStates.none]
     private(set) var bytes: [[UInt8]] = [[]]
-    /// Until when what is known of a row that is gone is needed; nil for rows that are there, and if it is needed for good.
+    /// The time up to which the state of a deleted row is needed; nil for existing rows, and for states that are always needed.
     private(set) var gone: [Int64?] = [nil]
     var rows: [Int: ChangeLogRow] = [ChangeLogStates.none: ChangeLogRow()]
 
@@ -27,10 +27,11 @@ final class ChangeLogStates {
 
 /// The states of rows whose keys follow each other: a record of `changelog_row`.
 ///
-/// The record has the bytes of each state, and then the rows. A row begins with two numbers: how many bytes its key shares with the
-/// one before it, and in the upper bits of the other, how many follow. The lowest bit of that says that the state is the same too;
-/// otherwise its number comes last. If none follow, the first number is that of the next rows, each of which has a key that is
-/// greater by one in its last byte. The first key of all shares bytes with that of the record.
+/// The record has the bytes of each state, and then the rows. A row begins with two numbers. The first is the number of bytes that
+/// its key shares with the previous key. The upper bits of the second are the number of the key's other bytes. The lowest bit of
+/// the second is set if the row has the previous row's state; if not, the state's number comes last. If a key has no other bytes,
+/// the first number is a count of rows instead: each of these rows has a key that is greater by one in its last byte. The first row
+/// shares bytes with the record's key.
 struct ChangeLogRun {
     /// The size in bytes from which a record is divided, and the number of rows. Several records are on a page.
     static let largestSize = 400, largestCount = 128
@@ -79,11 +80,11 @@ struct ChangeLogRun {
         let first: [UInt8]
         private(set) var count = 0
         private var numbers: [Int] = [], body = [UInt8](), stateSize = 0
-        /// The number of rows at the end that are only counted so far.
+        /// The number of rows at the end that are counted, but not written yet.
         private var nexts = 0
         private var last = UnsafeRawBufferPointer(start: nil, count: 0), lastState = -1
 
-        /// - Parameter first: the key of the record, which stays if it has one; else that of its first row.
+        /// - Parameter first: the key of the record, which stays; nil for the key of its first row.
         init(_ first: [UInt8]?, _ row: Row, _ all: ChangeLogStates) {
             self.first = first ?? Array(row.key)
             append(row, all)
@@ -125,7 +126,7 @@ struct ChangeLogRun {
             (count, last, lastState) = (count + 1, key, row.state)
         }
 
-        /// Writes what is only counted so far.
+        /// Writes the rows that are only counted so far.
         mutating func finish() {
             if nexts == 0 { return }
             body.append(varint: nexts)
@@ -133,7 +134,7 @@ struct ChangeLogRun {
             nexts = 0
         }
 
-        /// After ``finish()``.
+        /// The record's bytes. Call ``finish()`` first.
         func bytes(_ all: ChangeLogStates) -> [UInt8] {
             var writer = [UInt8]()
             writer.append(varint: numbers.count)
@@ -145,8 +146,8 @@ struct ChangeLogRun {
         func gone(_ all: ChangeLogStates) -> Int64? { numbers.compactMap { all.gone[$0] }.min() }
     }
 
-    /// The records, each of which is divided from the next one at a size or a number of rows.
-    /// - Parameter first: the key of the first one, if it stays.
+    /// The records. A record ends at a size or a number of rows.
+    /// - Parameter first: the key of the first record, if it stays.
     static func records(
         _ rows: [Row], after first: [UInt8]?, from size: Int, _ largestCount: Int = largestCount, _ all: ChangeLogStates
     ) -> [Record] {

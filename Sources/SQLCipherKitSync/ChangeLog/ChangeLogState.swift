@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// The rows of the logged tables, with the log's knowledge of them, for a peer that lacks entries which have been pruned.
+/// The rows of the logged tables with their times in the log, for a peer that lacks pruned entries.
 struct ChangeLogState: Hashable, Sendable {
     struct Row: Hashable, Sendable {
         let key: [SQLValue]
@@ -87,7 +87,7 @@ struct ChangeLogState: Hashable, Sendable {
     }
 }
 
-/// Names that are written once, and then by their place.
+/// Names that are written once; later uses are numbers.
 struct ChangeLogNames {
     private var places: [ExactText: Int] = [:]
     private(set) var list: [String] = []

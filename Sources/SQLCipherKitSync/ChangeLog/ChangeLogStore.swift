@@ -57,8 +57,8 @@ struct ChangeLogStore {
 
     private static let restored = "restored"
 
-    /// Returns true from the choice how a restored copy goes on until its next message. The database and the connection must both
-    /// have noted it: a backup taken in between is another copy to restore, and asks again, and a rollback undoes the choice.
+    /// Returns true after the choice how a restored copy continues, until its next message. The database and the connection must
+    /// both have noted the choice. So the choice is not valid in a restored backup, and a rollback undoes it.
     var isRestoreResolved: Bool {
         get throws {
             guard let token = db.state(ResolvedRestore.self).token else { return false }
@@ -72,8 +72,8 @@ struct ChangeLogStore {
         db.state(ResolvedRestore.self).token = token
     }
 
-    /// The last reading of the clock: that of the last entry, or a later one whose entry is gone.
-    /// - Parameter position: that of this peer.
+    /// The last reading of the clock: the time of the last entry, or a later time whose entry is gone.
+    /// - Parameter position: the position of this peer.
     func clock(at position: ChangeLog.Position) throws -> Int64 { max(try time("clock"), position.latest) }
 
     /// All known peers have all entries up to this time, and deletes up to it are forgotten.
@@ -127,12 +127,12 @@ struct ChangeLogStore {
         try db.execute("INSERT OR IGNORE INTO main.changelog_peer VALUES (\(member), '', 0, \(clock), 0)")
     }
 
-    /// Notes that something is known of a peer.
+    /// Notes the time of the last news about a peer.
     func hear(of member: String, at clock: Int64) throws {
         try db.execute("UPDATE main.changelog_peer SET clock = \(clock) WHERE peer = \(member) AND origin = ''")
     }
 
-    /// When something was last known of a peer, by this copy's clock.
+    /// The time of the last news about a peer, by this copy's clock.
     func heard(of peer: String) throws -> Int64 {
         try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog_peer WHERE peer = \(peer) AND origin = ''") ?? 0
     }
@@ -213,7 +213,7 @@ struct ChangeLogStore {
 
     // MARK: Names
 
-    /// The number of a name, which is made if need be.
+    /// Returns the number of a name, and adds the name if it is new.
     func number(of name: String) throws -> Int64 {
         if let number = names.numbers[ExactText(name)] { return number }
         var number = try storedNumber(of: name)
@@ -307,14 +307,14 @@ struct ChangeLogStore {
         return entries
     }
 
-    /// True if others can take this peer's entries only after a whole state.
+    /// True if other copies can receive this peer's entries only after a message with all its rows.
     static let lacks = "lacks"
 
     func remove(_ entry: ChangeLogEntry) throws {
         try db.execute("DELETE FROM main.changelog WHERE id = \(try first(of: entry.peer) + entry.sequence)")
     }
 
-    /// Removes the entries of a peer after one of them, and what is known of them.
+    /// Removes the entries of a peer after one of them, and the notes about these entries.
     func removeEntries(of peer: String, after last: ChangeLog.Position.Mark, for own: String) throws {
         let first = try first(of: peer)
         // The times of later entries are later all the same.
@@ -404,9 +404,9 @@ extension ChangeLogStore {
         try change(keys) { place, _ in try state(rows[place].row) }
     }
 
-    /// Replaces what is known of rows.
-    /// - Parameter body: gets the place of a key among `keys` and the number of what is known of its row, and returns that of what
-    ///   is known from now on. Equal keys follow each other.
+    /// Replaces the states of rows.
+    /// - Parameter body: gets the place of a key among `keys` and the number of its row's state, and returns the number of the new
+    ///   state. Equal keys follow each other.
     func change(_ keys: ChangeLogKeys, _ body: (Int, Int) throws -> Int) throws {
         try keys.withKeys { keys in
             let order = keys.sorted()
@@ -429,8 +429,8 @@ extension ChangeLogStore {
         }
     }
 
-    /// The rows of a record, with those that change.
-    /// - Returns: the rows, and whether those that change come after all others.
+    /// The rows of a record, merged with the rows that change.
+    /// - Returns: the rows, and whether the changed rows come after all other rows.
     private func merged(
         _ oldKeys: ChangeLogKeys.Lent, _ old: [Int], _ keys: ChangeLogKeys.Lent, _ order: ArraySlice<Int>,
         _ body: (Int, Int) throws -> Int
@@ -518,7 +518,7 @@ extension ChangeLogStore {
         }
     }
 
-    /// The rows of a table of which something is known, or those that are known to be deleted.
+    /// The rows of a table that have a state, or only the deleted rows.
     func rows(of table: LoggedTable, areGone: Bool = false) throws -> [(key: [SQLValue], row: ChangeLogRow)] {
         let number = UInt64(try number(of: table.name))
         var rows: [(key: [SQLValue], row: ChangeLogRow)] = []
@@ -551,11 +551,12 @@ extension ChangeLogStore {
 
     private func outsideTable(_ table: LoggedTable) -> String { "main.\((Self.outside + table.name).quotedSQLIdentifier)" }
 
-    /// Creates missing triggers, and missing tables that they write to. SQLite runs the newest trigger first, and what is older
-    /// than one that ends with RAISE(IGNORE) may not run at all, so each is newer than those of the user.
+    /// Creates missing triggers, and missing tables that the triggers write to. SQLite runs the newest trigger first, and a trigger
+    /// that ends with RAISE(IGNORE) can prevent older triggers from running. So the log's triggers are newer than the user's
+    /// triggers.
     ///
-    /// A table without them was made again, or has got its name since. What its rows were before is in the notes, if our engine has
-    /// dropped it; all that it has now is noted as inserted.
+    /// A table without these triggers was created again or renamed. If this package's engine dropped the former table, the notes
+    /// have its rows. All present rows are noted as inserted.
     func watch(_ tables: LoggedTables) throws {
         var wanted: [ExactText: (sql: String, table: SQLName)] = [:], isMissing: Set<SQLName> = [], found: [SQLName: Int] = [:]
         for table in tables.all {
@@ -592,7 +593,7 @@ extension ChangeLogStore {
     }
 
     /// Takes over the notes about a table under its former name.
-    /// - Parameter trigger: the name of a trigger that has noted it.
+    /// - Parameter trigger: the name of a trigger that noted changes of the table.
     private func takeNotes(of trigger: String, to table: LoggedTable) throws {
         guard let end = trigger.lastIndex(of: "_") else { return }
         let former = String(trigger[..<end])
@@ -601,7 +602,7 @@ extension ChangeLogStore {
         try db.execute(SQL(raw: "DROP TABLE main.\(former.quotedSQLIdentifier)"))
     }
 
-    /// Notes all rows of a table as inserted, and rows that the log knows and that are gone as deleted.
+    /// Notes all rows of a table as inserted, and missing rows that the log knows as deleted.
     private func noteAll(_ table: LoggedTable) throws {
         let keys = table.key.map(\.quotedSQLIdentifier).joined(separator: ", "), marks = table.key.map { _ in "?" }
         try db.execute(SQL(raw: "INSERT INTO \(outsideTable(table)) SELECT 0, \(keys) FROM main.\(table.quotedName)"))
@@ -659,8 +660,8 @@ extension ChangeLogStore {
         var key: [SQLValue] { spellings[0] }
     }
 
-    /// The rows that were changed, in the order in which they were noted first. The triggers write 0 for an insert, 1 for an update
-    /// and 2 for a delete, and the key; a row whose key changes counts as deleted, and a row with the new key as inserted.
+    /// The changed rows, in the order of their first notes. The triggers write 0 for an insert, 1 for an update and 2 for a delete,
+    /// and the key; a row whose key changes counts as deleted, and a row with the new key as inserted.
     func outsideChanges(_ table: LoggedTable) throws -> [NotedRow] {
         var rows: [NotedRow] = [], places: [[UInt8]: Int] = [:]
         try db.forEach(SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid")) { row in
@@ -681,8 +682,8 @@ extension ChangeLogStore {
         try db.execute(SQL(raw: "DELETE FROM \(outsideTable(table))"))
     }
 
-    /// Runs `body` in a transaction while the triggers note nothing: they are not even compiled, as long as the schema stays in
-    /// memory. Notes made since the schema was read again are forgotten.
+    /// Runs `body` in a transaction while the triggers note nothing. While the schema stays in memory, the triggers are not even
+    /// compiled. If the schema is read again, the notes made after that are deleted.
     func logging<R>(_ tables: LoggedTables, _ body: () throws -> R) throws -> R {
         let opened = db.state(ChangeLogWriting.self)
         // Another log of this connection is writing.
@@ -716,7 +717,7 @@ private final class ChangeLogWriting: ConnectionState {
     init() {}
 }
 
-/// The connection's note that a restored copy has chosen how it goes on.
+/// The connection's note that the user has chosen how a restored copy continues.
 private final class ResolvedRestore: ConnectionState {
     var token: Int64?
 

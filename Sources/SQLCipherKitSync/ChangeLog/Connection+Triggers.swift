@@ -3,8 +3,8 @@ import SQLCipherKitCore
 import SQLCipherKitSearch
 
 extension Connection {
-    /// Runs `body` with some triggers disabled, or with all that are not this package's own.
-    /// - Parameter tables: those that `body` changes.
+    /// Runs `body` with some triggers disabled, or with all triggers disabled except this package's own triggers.
+    /// - Parameter tables: the tables that `body` changes.
     func withTriggers<R>(_ triggers: Changeset.Triggers, changing tables: [String], _ body: () throws -> R) throws -> R {
         switch triggers {
         case .all: return try body()
@@ -52,8 +52,8 @@ extension Connection {
 }
 
 extension Schema {
-    /// The triggers that are not to run, and whether there are others, which keep full-text indexes and tables of vectors in step
-    /// with their content. What the latter do is among the changes if these have the vectors.
+    /// The triggers to disable, and whether there are triggers that keep full-text indexes and tables of vectors in step with their
+    /// content. If the changes have the rows of a table of vectors, its triggers are disabled too.
     fileprivate func triggersOfOthers(_ changed: Set<SQLName>) throws -> (users: [String], hasOwn: Bool) {
         let entries = try entries(where: "type = 'trigger'").filter { !$0.name.hasNamePrefix(ChangeLogStore.outside) }
         if entries.isEmpty { return ([], false) }

@@ -22,7 +22,7 @@ struct RowRecorder {
 
     private static var noMemory: DatabaseError { DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
 
-    /// A connection that was closed has ended its recorders.
+    /// Ends the recorder. A closed connection has already ended its recorders.
     func close() { if connection.handle != nil { sqlcipherkit_end_recorder(handle) } }
 
     /// Returns the changes, and the keys of the rows.

@@ -3,8 +3,8 @@ import SQLCipherKitCore
 extension Schema {
     /// Throws if a table's keys have no canonical form.
     /// - Parameters:
-    ///   - tables: nil for all.
-    ///   - what: what needs the form.
+    ///   - tables: the tables; nil for all.
+    ///   - what: the feature that needs the form, for the message.
     func requireCanonicalKeys(_ tables: [String]?, for what: String) throws {
         for key in try keys(tables) { try key.requireCanonical(for: what) }
     }

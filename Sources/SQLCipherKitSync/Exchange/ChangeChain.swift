@@ -7,26 +7,28 @@ struct ChangeChain: Hashable, Codable, Sendable {
     var next: Int64
     /// The tag of the object before it; nil if nothing was read.
     var tag: [UInt8]?
-    /// The entries that are in the objects so far, and those that they follow.
+    /// The entries in the objects so far, and the entries that these objects follow.
     var until = ChangeLog.Position()
-    /// The number of the first object of the last message with all rows, its size in bytes, and that of the messages after it.
+    /// The number of the first object of the last message with all rows, the size of that message in bytes, and the size of the
+    /// later messages.
     var wholeAt: Int64 = 0, wholeSize = 0, size = 0
-    /// The size of the last object. Another object in its place has another size, as each is padded at random.
+    /// The size of the last object. A different object in its place has a different size, because each object has random padding.
     var lastSize = 0
     /// When this copy last stored something, in seconds since 1970.
     var time: Int64 = 0
-    /// The copy's position, if it asks for all rows, and the number of the object after its question.
+    /// The copy's position if the copy asks for all rows, and the number of the object after its request.
     var asks: ChangeLog.Position?, askedAt: Int64?
-    /// The number of the question that was answered last.
+    /// The number of the last answered request.
     var answered: Int64?
-    /// The checksums that the copy has told last. Those of another one are forgotten once they have been compared.
+    /// The last checksums that the copy sent. The checksums of another copy are forgotten after the comparison.
     var sums: ChangeLog.RowSums?
-    /// When this copy told its own, and when it asked; and the checksums in its last message that mends others.
+    /// When this copy last sent its checksums, when it last asked for all rows, and the checksums in its last message that mends
+    /// other copies.
     var checked: Int64?, asked: Int64?, mended: ChangeLog.RowSums?
 
     init(next: Int64) { self.next = next }
 
-    /// Moves after a message.
+    /// Moves the position after a message.
     mutating func append(_ count: Int, from start: Int64, next: Int64, tag: [UInt8], isWhole: Bool) {
         (self.next, self.tag) = (next, tag)
         if isWhole { (wholeAt, wholeSize, size) = (start, count, 0) } else { size += count }

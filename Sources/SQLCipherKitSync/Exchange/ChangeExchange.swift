@@ -3,15 +3,15 @@ import SQLCipherKitCore
 
 /// A synchronization: reads the changes that others have stored, and stores the changes that they lack.
 ///
-/// Nothing that it remembers is needed: a chain that is not continued as expected is read again from its beginning, and entries
-/// that were received before do no harm. So a store that has gone back, a killed process and a restored database need no case of
-/// their own.
+/// The remembered state only saves work: a chain that does not continue as expected is read again from its beginning, and entries
+/// that were received before do no harm. So a store that has returned to an older state, a killed process and a restored database
+/// need no special code.
 struct ChangeExchange {
     fileprivate let log: SharedChangeLog, store: ChangeStore, opened: ChangeStore.Opened
     /// The name of this copy's chain. Two copies with one name share it, and no two of them can store the same number.
     fileprivate let own: [UInt8]
     fileprivate private(set) var chains: [[UInt8]: ChangeChain] = [:]
-    /// The numbers of the objects that are there, in order, with their sizes.
+    /// The numbers of the stored objects by chain, in order, with their sizes.
     fileprivate private(set) var listed: [[UInt8]: [(number: Int64, size: Int)]] = [:]
     private var outcome = ChangeStore.Outcome()
     /// The first error of a chain. It does not keep the others from being read.
@@ -22,12 +22,12 @@ struct ChangeExchange {
     /// True if this copy cannot yet take the objects that another copy with its name has stored. Then it must not store anything
     /// itself.
     fileprivate private(set) var isBehind = false
-    /// True if something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
+    /// True if a message or an object cannot be received, because its predecessor is missing or unreadable.
     fileprivate private(set) var isLacking = false
-    /// True if what is missing stays missing, and was not removed since the list was read.
+    /// True if missing objects count as lost, not as removed after the list was read.
     private var isLastAttempt = false
-    /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end. Those
-    /// that wait for others are read again after them.
+    /// The chains that were read again from their beginning. A chain is read again only once, because a chain that was mixed from
+    /// two chains would never end. A chain that waits for other chains is read again after them.
     private var restarted: Set<[UInt8]> = []
 
     private static let largestChainCount = 4096, attempts = 8
@@ -173,7 +173,7 @@ struct ChangeExchange {
     }
 
     /// Reads the next message of a chain.
-    /// - Parameter place: is moved after it.
+    /// - Parameter place: the place in the chain; it moves after the message.
     /// - Returns: nil if its last part is not there yet.
     private mutating func message(_ chain: [UInt8], _ place: inout ChangeChain) async throws -> [UInt8]? {
         let numbers = (listed[chain] ?? []).map(\.number), first = numbers.first ?? 0
@@ -220,12 +220,12 @@ struct ChangeExchange {
 
     // MARK: Sending
 
-    /// The entries that all together have stored.
+    /// The entries that are in any chain.
     fileprivate var stored: ChangeLog.Position {
         chains.reduce(into: ChangeLog.Position()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
     }
 
-    /// Stores the entries that the others lack.
+    /// Stores the entries that the other copies lack.
     private mutating func send() async throws {
         let chain = listed[own] == nil ? nil : chains[own], id = opened.id
         let next = ChangeSending(self, chain)
@@ -332,7 +332,7 @@ private struct ChangeLink {
     private static let magic = Array("SCKS".utf8) + [2]
     private static let headerCount = 5 + 1 + 8 + 4 + 4 + 2 + 16 + ReplicaKey.nonceCount
     private static let largestPadding = 511
-    /// The most that a part adds to what is in it.
+    /// The largest number of bytes that an object adds to its part.
     static let overhead = headerCount + ReplicaKey.tagCount + largestPadding
     static let largestNumber: Int64 = 1 << 40
     static let largestPartCount = 1 << 12
@@ -362,7 +362,7 @@ private struct ChangeLink {
     }
 
     /// - Parameters:
-    ///   - number: what the name of the object says.
+    ///   - number: the number in the object's name.
     ///   - context: the store and the chain.
     init(_ object: [UInt8], number: Int64, _ key: ReplicaKey, _ context: [UInt8]) throws {
         guard object.count >= Self.headerCount + ReplicaKey.tagCount, object.starts(with: Self.magic) else {
@@ -389,10 +389,10 @@ private struct ChangeLink {
 
 /// Decides a copy's next object.
 ///
-/// The store may have less than its copies: a chain may be removed or an object damaged, and a copy that joins then lacks the
-/// changes that others have read from there. No copy can know what another copy is able to read. So a copy that cannot take
-/// something asks, and each copy that has more answers with all rows, which follow nothing. Also, copies with the same entries
-/// compare their rows, and merge all rows of each other if they differ.
+/// The store may have fewer changes than the copies: if a chain was removed or an object damaged, a new copy lacks changes that
+/// other copies have read. No copy knows which objects another copy can read. So a copy that lacks changes asks for them, and each
+/// copy that has more changes answers with all its rows, which need no predecessor. Also, copies with the same entries compare
+/// their rows, and merge all rows of each other if they differ.
 private struct ChangeSending: Sendable {
     private let own: ChangeChain?, others: [[UInt8]: ChangeChain]
     private let stored: ChangeLog.Position
@@ -414,7 +414,7 @@ private struct ChangeSending: Sendable {
         now = Int64(exchange.log.now().timeIntervalSince1970)
     }
 
-    /// - Returns: the message, and what is known of the other chains after it was stored; nil if nothing is to be stored.
+    /// - Returns: the message, and the state of the other chains after the message is stored; nil if there is nothing to store.
     func message(_ log: ChangeLog, in store: [UInt8]) throws -> (ChangeLog.Message?, [[UInt8]: ChangeChain])? {
         let isAsking = isLacking && now - (own?.asked ?? 0) >= Self.patience
         if isBehind { return isAsking ? (try log.question(), [:]) : nil }
@@ -427,7 +427,7 @@ private struct ChangeSending: Sendable {
         return (try entries(log), answered)
     }
 
-    /// The entries that the store lacks, or a message without entries if it says something new.
+    /// The entries that the store lacks, or an empty message if it has news for other copies.
     private func entries(_ log: ChangeLog) throws -> ChangeLog.Message? {
         let message: ChangeLog.Message
         do { message = try log.changes(since: stored) } catch let error as DatabaseError where error.reason == .changesMissing {
@@ -446,7 +446,8 @@ private struct ChangeSending: Sendable {
         return message
     }
 
-    /// Returns the requests of the other chains: whether all rows have to be stored, and to mend others.
+    /// Returns the requests of the other chains: the answered chains, whether to store all rows, and whether these rows must mend
+    /// other copies.
     private func answers(_ log: ChangeLog) throws -> (answered: [[UInt8]: ChangeChain], isWhole: Bool, isMend: Bool) {
         let position = try log.position
         var answered: [[UInt8]: ChangeChain] = [:], isWhole = false, isMend = false, sums: ChangeLog.RowSums?
