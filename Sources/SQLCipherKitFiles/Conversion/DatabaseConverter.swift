@@ -141,7 +141,7 @@ extension DatabaseConverter {
     ///   - acceptingUnauthenticated: true to also accept a file without page authentication, such as a file of SQLCipher 1. Anyone
     ///     with write access can turn a file of any version into such a file and change its content, without the key. The
     ///     conversion removes all traces of such a change. Default: false. If the settings of `key` have no page authentication,
-    ///     the file needs no permission.
+    ///     this permission is not needed.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Returns: the version that the file was made with, from 2 to 4, for any page size. If it is 4, the call changed only a

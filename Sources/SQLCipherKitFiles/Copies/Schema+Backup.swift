@@ -240,7 +240,7 @@ extension Schema {
         /// transaction, and the options for steps have no effect.
         ///
         /// Use this instead of SQLite's `VACUUM INTO`, which always uses the default cipher settings and writes a file that does
-        /// not open if the database has others.
+        /// not open if the database has other settings.
         public static var compact: BackupOptions {
             var options = BackupOptions()
             options.isCompact = true

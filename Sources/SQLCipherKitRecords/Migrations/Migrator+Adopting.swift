@@ -27,8 +27,9 @@ extension Migrator {
     /// migrator.adopt(userVersions: [1: "notes", 2: "stars"])
     /// ```
     /// The number itself does not change. See ``adopt(through:when:)``.
-    /// - Parameter names: for each number, the name of the last migration whose effect such a database has. Without 0, a database
-    ///   with 0 is new. For any other number that is missing, migrating throws ``DatabaseError/Reason/migration``.
+    /// - Parameter names: for each `user_version`, the name of the last migration whose effect a database with that version has. If
+    ///   `names` does not contain 0, a database with version 0 is new. For any other missing version, migrating throws
+    ///   ``DatabaseError/Reason/migration``.
     public mutating func adopt(userVersions names: [Int: String]) {
         adoptions.append(Adoption { db in
             let version = try Int(db.main.userVersion)

@@ -77,7 +77,8 @@ public struct SQLWindowValue<Value>: Sendable {
 extension SQLExpression {
     /// The row's number, from 1.
     public static func rowNumber() -> SQLWindowValue<Int> { SQLWindowValue("row_number()") }
-    /// The row's rank, from 1. Equal rows have the same rank, and after them as many ranks are left out.
+    /// The row's rank, from 1. Equal rows have the same rank, and the next row's rank is its row number: after two rows with rank 1
+    /// comes rank 3.
     public static func rank() -> SQLWindowValue<Int> { SQLWindowValue("rank()") }
     /// The row's rank, from 1. Equal rows have the same rank, and no rank is left out.
     public static func denseRank() -> SQLWindowValue<Int> { SQLWindowValue("dense_rank()") }

@@ -95,7 +95,7 @@ extension SQLRecord {
         all.join(association)
     }
 
-    /// A left join along an association: also each record that no other is associated with, with nil.
+    /// A left join along an association. A record without an associated record is paired with nil.
     public static func leftJoin<B: SQLRecord, Value>(_ association: SQLAssociation<Self, B, Value>) -> SQLJoin<Self, B?> {
         all.leftJoin(association)
     }
@@ -160,7 +160,7 @@ extension SQLQuery {
         SQLJoin(joined(association, "JOIN"))
     }
 
-    /// A left join along an association: also each record that no other is associated with, with nil.
+    /// A left join along an association. A record without an associated record is paired with nil.
     public func leftJoin<B: SQLRecord, Value>(_ association: SQLAssociation<Record, B, Value>) -> SQLJoin<Record, B?> {
         SQLJoin(joined(association, "LEFT JOIN"))
     }

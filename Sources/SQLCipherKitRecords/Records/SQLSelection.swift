@@ -143,8 +143,8 @@ extension SQLSelection {
     /// The rows that the other query does not have, each different row once.
     public func except(_ other: some SQLRequest<Element>) -> Self { compound("EXCEPT", other.selection) }
 
-    /// Sorts the rows by a column of the result, counted from 1. Further calls add columns, which decide if all earlier columns are
-    /// equal.
+    /// Sorts the rows by a column of the result, counted from 1. Further calls add columns, which decide the order of rows that are
+    /// equal in all earlier columns.
     /// - Parameters:
     ///   - number: the column, counted from 1.
     ///   - descending: whether the order is descending. Default: false.

@@ -304,7 +304,7 @@ struct LogMark: Hashable, Sendable {
     var checksum: UInt64 = 0
     /// The number of pages in the database.
     var pages: UInt32 = 0
-    /// A counter of commits, which goes on when the log starts from the beginning, and restarts when the log is recovered.
+    /// A counter of commits, which continues when the log starts from the beginning, and restarts when the log is recovered.
     var commits: UInt32 = 0
 
     init() {}

@@ -371,7 +371,7 @@ public actor Replicator {
 
 // MARK: Shipping
 
-/// A turn: looks at the log, stores new commits, then goes on with a snapshot and with upkeep.
+/// A turn: looks at the log, stores new commits, then continues a snapshot and the upkeep.
 extension Replicator {
     /// A block that was read from the log and sealed.
     private struct SealedBlock {
@@ -1210,7 +1210,7 @@ extension Replicator {
 
 // MARK: Upkeep
 
-/// Removing what is no longer needed.
+/// Removing objects that are no longer needed.
 extension Replicator {
     private func maintain() async throws {
         guard let key = source?.key else { return }
@@ -1248,7 +1248,7 @@ extension Replicator {
 
 /// Other events of the database while it is replicated.
 extension Replicator {
-    /// Makes sure that the database's file is the one that was opened.
+    /// Makes sure that the database's file is the file that was opened.
     /// - Throws: ``DatabaseError/Reason/databaseReplaced``. The next turn opens the new file, and begins a generation.
     private func requireSameFile() throws {
         guard let source else { return }

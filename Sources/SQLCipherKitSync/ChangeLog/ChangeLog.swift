@@ -135,7 +135,7 @@ public final class ChangeLog {
                 """)
     }
 
-    /// The logged tables, with the triggers that note what is changed outside, in a transaction.
+    /// The logged tables, after their triggers that note outside changes were created if missing. Runs in a transaction.
     private func watchedTables() throws -> LoggedTables {
         store.begin()
         let tables = try tables()
@@ -318,7 +318,7 @@ extension ChangeLog {
         try append(draft.coded(bases, stamps), at: stamp.clock, after: position.sequence(of: localPeer))
     }
 
-    /// - Returns: the insert of a row, and what is known of the row after a change.
+    /// - Returns: the insert of a row, and the row's state after a change.
     private func stamped(
         _ state: Int, _ form: ChangeLogDraft.Form, _ stamp: ChangeStamp, _ tables: LoggedTables
     ) throws -> (base: ChangeStamp, state: Int) {

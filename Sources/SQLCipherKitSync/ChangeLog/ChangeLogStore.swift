@@ -545,7 +545,8 @@ extension ChangeLogStore {
     }
 }
 
-/// Triggers note the keys of rows that are changed while the log does not write. SQLite runs them whoever changes the row.
+/// Triggers note the keys of rows that are changed while the log does not write. SQLite runs the triggers for every program that
+/// changes the row.
 extension ChangeLogStore {
     static let outside = "changelog_outside_"
 
