@@ -256,7 +256,7 @@ public actor ReplicaFollower {
     private func replace() async throws -> Bool {
         let plan = try await replica.plan(for: .newest)
         status.newest = plan.position
-        // A generation that is not complete yet is waited for.
+        // The follower waits for a generation that is not complete yet.
         if plan.position <= state.position, state.intent == nil { return false }
         guard plan.position >= max(state.position, state.intent ?? state.position) else {
             throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
@@ -282,7 +282,7 @@ public actor ReplicaFollower {
     ) async throws {
         // The outcome of the commit is known only afterwards.
         state.intent = Replicator.Position(generation: UInt64(generation), commit: place.commits)
-        // From now on the copy may have what was seen, and follows nothing else.
+        // From now on, the copy may have the seen state, and follows no other history.
         state.held = held
         let (path, before, after) = (path, state, FollowerState(generation: generation, place: place, held: held))
         try await database.writeWithoutTransaction { db in try before.write(for: path, sealedWith: [LogHold(db).replicaKey()]) }
@@ -354,7 +354,7 @@ extension ReplicaFollower {
         let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
         let (path, unknown, newKey) = (path, FollowerState.unknown(holding: held), try ReplicaKey(new, salt: salt))
         state = unknown
-        // Whichever key the copy has in the end, that opens the note.
+        // The note opens with the key that the copy has in the end, the former or the new key.
         try await database.writeWithoutTransaction { db in
             try unknown.write(for: path, sealedWith: [LogHold(db).replicaKey(), newKey])
         }
@@ -501,23 +501,23 @@ private struct FollowerState: Codable {
                 code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
                 path: path)
         }
-        // A state without a copy counts for nothing.
+        // A state without a copy is ignored.
         let former = try OwnFile.contents(of: Self.path(for: path))
         do {
             var state = unknown()
             try await Replicator.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) { held, place, reader in
-                // A copy of a history that has ended could not go on to the one that has begun.
+                // A copy of a history that has ended could not continue into the new history.
                 if (try? held.require(in: reader.tail.end, reader.opening)) == nil {
                     throw DatabaseError.damagedReplica("the first snapshot of the history that has begun is not complete")
                 }
                 guard let key = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
                 state = FollowerState(generation: held.generation, place: place, held: held)
-                // Of the file that gets the name now, nothing is known until it is opened.
+                // The state of the file that gets the name now is unknown until the file is opened.
                 try unknown(holding: held).write(for: path, sealedWith: [key])
             }
             return state
         } catch {
-            // The file that has taken the name in the meantime is no copy.
+            // The file that got the name in the meantime is not a copy.
             if let former { try? OwnFile.replace(Self.path(for: path), with: former) } else { unlink(Self.path(for: path)) }
             if !FileManager.default.fileExists(atPath: path) { unlink(Self.path(for: path) + "-lock") }
             throw error
@@ -533,7 +533,7 @@ private struct FollowerState: Codable {
 
     /// Writes the state for the database's present content, which is then on the disk. No transaction may be open.
     func written(for database: String, in db: Connection) throws -> FollowerState {
-        // The note of it may not outlive it.
+        // The note must not outlive the copy.
         try db.main.makeDurable()
         var state = self
         state.mark = try db.endOfFirstPage()

@@ -67,7 +67,7 @@ struct ReplicaTail {
             isClosed = true
             return
         }
-        // Either it has what is new, or also the blocks of links before it, which it replaces.
+        // The link has only new blocks, or also the blocks of earlier links, which it replaces.
         let from = first.block.predecessor
         let left = from == start ? 0 : links.lastIndex { $0.entry.tag == from }.map { $0 + 1 }
         guard let left else { throw outOfPlace(name) }

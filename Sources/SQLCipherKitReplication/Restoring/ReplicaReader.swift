@@ -194,7 +194,7 @@ struct ReplicaReader {
             }
             // An error counts in its turn, after everything before it.
             var ready: [Int: Result<ReplicaTail.Content, any Error>] = [:]
-            // Small objects cost the time of a request each, and large ones memory.
+            // Small objects cost the time of a request each, and large objects cost memory.
             let ahead = entries.allSatisfy { $0.size <= 1 << 20 } ? Self.smallObjectsAhead : Self.objectsAhead
             for number in 0..<ahead { begin(number) }
             for number in entries.indices {
@@ -289,7 +289,7 @@ struct ReplicaReader {
                     before = tag
                     // Blocks that were read already.
                     if block.end < place.frames || block.end == place.frames && block.predecessor != place.predecessor { continue }
-                    // The first block that is used continues what is there, or has it.
+                    // The first used block continues the place, or contains it.
                     let continues = block.first == place.frames && place.block == nil && block.predecessor == place.predecessor
                     guard continues || block.first < place.frames && tag == place.block else {
                         throw DatabaseError.damagedReplica("the object \(name) does not continue the log")
@@ -411,7 +411,7 @@ extension ReplicaReader {
         try await walk(skipping: { target == nil && skips($0, $1) }) { entry, link in
             if case .leftovers = entry { return true }
             if let known = target, entry.newest.generation != known.generation {
-                // All of the generation was seen.
+                // The whole generation was seen.
                 if snapshot != nil { return false }
                 (target, end, parts) = (nil, nil, [])
             }
@@ -442,7 +442,7 @@ extension ReplicaReader {
         if tail.end.tag == place.predecessor, place.block == nil { return ([], commit, contents.pageSize) }
         try await walk { entry, link in
             guard case .log(let log) = entry else {
-                // Another generation may have nothing but a snapshot yet.
+                // Another generation may have only a snapshot so far.
                 if case .snapshot(let snapshot) = entry { return snapshot.generation == generation }
                 return true
             }

@@ -73,7 +73,7 @@ extension Replicator {
                 if attempts == 5 { throw error }
                 try await reader.update()
             } catch let error as DatabaseError {
-                // Something has changed the pages of an earlier restore: that was found, and they are gone.
+                // The check found that the pages of an earlier restore were changed, and removed the pages.
                 guard goesOn, RestoredFile.isDamage(error) else { throw error }
             }
         }
@@ -92,7 +92,7 @@ extension Replicator {
         if let known, try known.isPart(of: reader, moment, path), known.leads(to: plan) {
             (progress, progress.held) = (known, reader.held)
             goesOn = true
-            // Before there is a page of a later commit.
+            // This must be recorded before a page of a later commit is written.
             if progress.target < plan.commit {
                 progress.target = plan.commit
                 try file.record(progress.sealed(with: sealKey))
@@ -208,7 +208,7 @@ extension Replicator {
             guard let held = try ReplicaMemory(of: path, section: section.id).read().first else { continue }
             _ = try await ReplicaReader(store, key: key, holding: held)
         }
-        // Without a complete snapshot there is nothing to lose. With several keys, a former one may open something.
+        // Without a complete snapshot, no state can be lost. With several keys, a former key may open a section.
         if head.sections.count == 1, try await ReplicaReader(store, key: key).generations().isEmpty { return nil }
         return try await restored(path, store, key, .newest, false, progress)
     }

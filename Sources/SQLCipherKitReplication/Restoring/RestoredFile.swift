@@ -33,7 +33,7 @@ package final class RestoredFile {
             if pages == nil, errno != ENOENT { throw AtomicFile.failure(.cannotOpen, "the pages cannot be read", pagesPath) }
             if pages != nil {
                 (self.record, hasRecord) = (record, true)
-                // Of a process that ended while it checked the file.
+                // These files are from a process that ended while it checked the pages.
                 for suffix in ["-wal", "-journal", "-shm"] { unlink(pagesPath + suffix) }
             }
         }
@@ -49,13 +49,13 @@ package final class RestoredFile {
     package func begin() throws {
         pages = nil
         (record, hasRecord) = (nil, false)
-        // The record goes first: without one, pages count for nothing.
+        // The record is removed first: pages without a record are ignored.
         unlink(pagesPath + "-state")
         AtomicFile.flushFolder(of: pagesPath)
         removePages()
         pages = OwnFile.open(pagesPath, for: .creating)
         if pages == nil { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", pagesPath) }
-        // No record may be found beside the former pages.
+        // A record must not be found beside the former pages.
         AtomicFile.flushFolder(of: pagesPath)
     }
 
@@ -156,7 +156,7 @@ package final class RestoredFile {
         }
         discard()
         try file.flush()
-        // Nothing of this is left when the database has its name.
+        // None of these files is left when the database has its name.
         AtomicFile.flushFolder(of: pagesPath)
         for suffix in ["-journal", "-wal", "-shm"] where suffix == "-shm" || DatabaseFile.isEmpty(file.path + suffix) {
             unlink(file.path + suffix)

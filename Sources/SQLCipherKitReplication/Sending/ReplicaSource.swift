@@ -41,7 +41,7 @@ final class ReplicaSource {
         holds.close()
         lock.end()
         lock.close()
-        // As closing without the log does, so that the database's file has everything.
+        // Like a close without a log: the database's file then has all commits.
         if keepsLog { _ = try? checkpointer.checkpoint() }
         checkpointer.end()
         checkpointer.close()
@@ -225,7 +225,7 @@ final class ReplicaSource {
             }
             pages.file = file
         } catch is LogFile.Changed {
-            // Then all of it was in the database when the log started again: see LogHold.
+            // The whole log was then in the database when the log started again: see LogHold.
             return LoggedPages()
         }
         return pages
@@ -313,7 +313,7 @@ private final class LogFile {
             checksum = sum
             return
         }
-        // The checksum of the frame at the position is that of the whole log up to there.
+        // The checksum of the frame at the position covers the whole log up to that frame.
         var last = [UInt8](repeating: 0, count: 24)
         let offset = 32 + (Int(frame) - 1) * (24 + pageSize)
         let size = last.withUnsafeMutableBytes { file.read($0, at: offset) }

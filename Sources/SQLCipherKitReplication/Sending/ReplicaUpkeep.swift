@@ -84,7 +84,7 @@ final class ReplicaUpkeep {
     /// Returns whether the grace period has passed for entries that are out of the index, and whose objects may still exist.
     func isRemovalDue(_ index: ReplicaIndex) -> Bool {
         guard index.kept < index.first else { return false }
-        // After a start it is not known since when.
+        // After a start, that time is not known.
         guard let retiredAt else {
             retiredAt = .now
             return false
@@ -119,7 +119,7 @@ final class ReplicaUpkeep {
         isolation: isolated (any Actor)? = #isolation, _ body: (_ number: UInt64, _ entry: ReplicaIndex.Entry) -> Bool
     ) async throws {
         passedPages = []
-        // The oldest entries have the highest level; those of a level are in order.
+        // The oldest entries have the highest level; the entries of a level are in order.
         var stack: [ReplicaIndex.Entry] = index.levels.reversed().flatMap { $0 }.reversed()
         var position = index.start
         while let entry = stack.popLast() {

@@ -332,7 +332,7 @@ public actor Replicator {
         // While a snapshot is being stored there is always something to do.
         if status.error == nil, let snapshot, !snapshot.isRead { return }
         var interval = status.error == nil ? options.interval : max(options.interval, .milliseconds(100))
-        // So that the log does not become larger than it should.
+        // This keeps the log from exceeding its limit.
         if let source, status.error == nil, failedRestart == nil, rate > 0 {
             let room = Double(max(0, options.checkpointSize - source.readSize))
             interval = min(interval, max(.milliseconds(10), .seconds(room / rate)))
@@ -354,7 +354,7 @@ public actor Replicator {
     /// Called when everything that was in the log at the last look is in the store.
     private func isUpToDate() {
         status.upToDateAt = options.now()
-        // Callers that have waited find no former error.
+        // After the wait, callers do not see a former error.
         status.error = nil
         guard contents.snapshot != nil else { return }
         let position = Position(generation: UInt64(contents.generation), commit: contents.commits)
@@ -428,7 +428,7 @@ extension Replicator {
     /// Begins with a snapshot, because the log in the store cannot be continued.
     private func beginGeneration() async throws {
         guard let source else { return }
-        // Not while the store cannot be reached: each attempt would begin another one.
+        // Not while the store cannot be reached: each attempt would begin another generation.
         if tail.isEmpty { _ = try await store.get(ReplicaHead.name) }
         try await joinTail()
         try source.start()
@@ -448,7 +448,7 @@ extension Replicator {
         needsGeneration = false
         try beginSnapshot(after: sealed.tag)
         try await finishPendingLink()
-        // The head names the objects that a successor removes, should this process end.
+        // If this process ends, the next writer removes the objects that the head names.
         try await storeHead()
     }
 
@@ -461,7 +461,7 @@ extension Replicator {
             _ = try source.begin()
         }
         while true {
-            // Before more is stored, so that little comes after a head.
+            // This happens before more links are stored, so that few links follow a head.
             if isChanged { try await storeHead() }
             if queue.isEmpty, !source.isAtTarget { try readBlock() }
             guard !queue.isEmpty else { break }
@@ -536,7 +536,7 @@ extension Replicator {
         guard let link = pendingLink else { return }
         let number = contents.place.link, name = names.link(number, of: term)
         budget.payForLink(isWanted: isWanted)
-        // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
+        // The process may end before it knows that the link was stored. If the file cannot be written, storing the head reports it.
         try? remember(isDurable: false)
         if try await put(name, link.bytes, if: .isAbsent) == nil { try await judgeLink(name, link.bytes) }
         (pendingLink, sightings, isLastNew) = (nil, 0, true)
@@ -628,7 +628,7 @@ extension Replicator {
         let number = nextNumber()
         snapshot = try SnapshotRun(number, of: source, at: contents, after: tag)
         if contents.begun.number != 0 {
-            // One that was given up.
+            // A snapshot that was given up.
             contents.index.append(
                 .leftovers(
                     ReplicaIndex.LeftoversEntry(
@@ -718,7 +718,7 @@ extension Replicator {
         let isNew = head.sections != pending.head.sections
         (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
         guard isNew else { return }
-        // The head has all that the links before it have.
+        // The head covers all links before it.
         (links, isHeadUnproven, isLastNew) = ([], true, true)
         try remember(isDurable: true)
     }
@@ -748,7 +748,7 @@ extension Replicator {
         guard !unproven.isEmpty else { return }
         try await markHead()
         while let object = unproven.first {
-            // Until there is an answer.
+            // The object is doubtful until there is an answer.
             unproven[0].isDoubtful = true
             try await require(object)
             unproven.removeFirst()
@@ -826,7 +826,7 @@ extension Replicator {
             if contents.formers.contains(last.id) { return try sawFormerState("it shows the state before the key was changed") }
             throw DatabaseError.fencedReplica
         }
-        // A head of this term that is not the last one, or of a term before.
+        // An earlier head of this term, or a head of an earlier term.
         guard formerTerms.contains(shown.place.term) else { throw DatabaseError.fencedReplica }
         try sawFormerState("it shows an earlier head than the one that was stored")
     }
@@ -852,7 +852,7 @@ extension Replicator {
     private func judgeLink(_ name: String, _ bytes: [UInt8]) async throws {
         guard let key = source?.key else { return }
         guard let present = try await store.get(name) else { throw DatabaseError.unavailableStore("\(name) is there, and is not") }
-        // An earlier attempt was successful although it failed.
+        // An earlier attempt stored the link, although the request failed.
         if present.bytes == bytes { return }
         if (try? ReplicaBlock.openAll(present.bytes, with: key)) != nil { throw DatabaseError.fencedReplica }
         sightings += 1
@@ -943,14 +943,14 @@ extension Replicator {
         (next.age, next.believed) = (clock.age, clock.believed)
         try await storePages(&next)
         (next.begun, next.counter, next.joined) = ((0, 0), counter, next.place.link)
-        // A claim that cannot be proven is given up, and the next one has another term.
+        // A claim that cannot be proven is given up, and the next claim has another term.
         let bare = try (present?.head ?? ReplicaHead()).marked().bytes
         let touched = try await replaceHead(bare, present?.object.version)
         while let object = unproven.popLast() {
             guard try await isThere(object) else { throw DatabaseError.unavailableStore("the store lacks \(object.name) again") }
         }
         try head.sections[head.sections.count - 1].seal(next, with: key)
-        // The answer may be lost: then the store has a term that is this database's all the same.
+        // If the answer is lost, the store may still have this database's term.
         let own = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
         var before = try own.read()
         if before.isEmpty { before = [HeldPlace()] }
@@ -984,7 +984,7 @@ extension Replicator {
         if tail.isClosed { return }
         let name = names.link(tail.end.link, of: tail.end.term)
         if try await put(name, try closing(after: tail.end.tag, with: key), if: .isAbsent) == nil {
-            // Its writer has stored something, or another one closes it, or this one has: look again.
+            // The term's writer has stored a link, or another writer or this writer has closed the term: look again.
             throw DatabaseError.unavailableStore("another writer is storing")
         }
     }
@@ -1050,7 +1050,7 @@ extension Replicator {
             let block = ReplicaBlock(
                 kind: .page, generation: 0, first: 0, pageSize: 4096, predecessor: ChainPlace.none.tag, time: options.time,
                 age: clock.age, commits: 0, record: record)
-            // Its name is new, and so nothing is replaced.
+            // The name is new, so no object is replaced.
             let bytes = try block.sealed(with: key), number = nextNumber()
             let name = names.page(number, of: term)
             guard try await put(name, bytes, if: .always) != nil else { throw DatabaseError.refusedObject(name) }
@@ -1148,7 +1148,7 @@ extension Replicator {
             try await close(tail, reader.names, key)
             return (held, reader.contents.formers)
         }
-        // The former key is not here, and so the names count, and not what is in the objects.
+        // The former key is not known here, so only the objects' names count, not their content.
         for place in known.map(\.place) where !place.isNone {
             let prefix = ReplicaNames(last).link(0, of: place.term).dropLast()
             for object in try await store.list(prefix: String(prefix)) {
@@ -1285,7 +1285,7 @@ extension Replicator {
     /// If this actor is busy for so long that writers would wait for a quarter of a second, ``LogHolds`` gives the log up.
     private func letCheckpointGoOn() {
         guard let source, source.holds.isCheckpointWaiting else { return }
-        // The place from which it may go on is not read yet.
+        // The place from which the replica may continue is not read yet.
         guard isClaimed, !needsGeneration else { return letGo() }
         do {
             // Up to where it was looked at before, and what was committed until the checkpoint began. If there is always more,

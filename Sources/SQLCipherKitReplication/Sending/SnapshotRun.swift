@@ -95,7 +95,7 @@ struct SnapshotRun {
                 run.nextPage += 1
                 continue
             }
-            // As many pages as follow one another.
+            // Takes consecutive pages.
             var end = run.nextPage + 1
             while end <= run.pages, end != lockPage, run.logged.frames[end] == nil,
                 block.frames.count + Int(end - run.nextPage) < limit
@@ -106,7 +106,7 @@ struct SnapshotRun {
                     run.nextPage, to: UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + count * pageSize]))
             }
             for index in 0..<present { block.frames.append(ReplicaBlock.Frame(page: run.nextPage + UInt32(index), size: 0)) }
-            // The file may have become shorter since: then the log says so.
+            // The file may have become shorter; the log then has that change.
             run.nextPage = present == count ? end : run.pages + 1
         }
         if !block.frames.isEmpty {

@@ -292,7 +292,7 @@ extension ChangeLog {
         if draft.count == 0 { return }
         let tables = try tables(), position = try position
         let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock(at: position), now: now()), peer: localPeer)
-        // The insert is later than all that is known of the row.
+        // The insert is later than all known changes of the row.
         let inserted = try store.state(ChangeLogRow(insert: stamp))
         var bases = draft.forms.allSatisfy { $0.kind == .insert } ? [] : [Int32](repeating: 0, count: draft.count)
         var stamps = [ChangeStamp.ancient], known: [Int: (base: Int32, state: Int)] = [:]
@@ -505,7 +505,7 @@ extension ChangeLog {
                     code: .error, reason: .changesMissing,
                     message: "entries that the peer lacks have been pruned: it needs snapshot(), or a copy of this database")
             }
-            // Each is later than those that it depends on.
+            // Each entry is later than the entries that it depends on.
             entries.sort { $0.stamp < $1.stamp }
             return try message(since: since, until: own, entries: entries)
         }
@@ -565,7 +565,7 @@ extension ChangeLog {
             store.begin()
             let others = try peers
             if others.isEmpty { return nil }
-            // Only what all peers know can be forgotten.
+            // Only deletes that all peers know can be forgotten.
             let horizon = try common(to: others)
             guard let gracePeriod else { return (horizon, horizon) }
             let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(gracePeriod / .seconds(1))))
@@ -986,7 +986,7 @@ extension ChangeLog {
                 let places = table.otherPlaces.filter { isWhole || columns.contains(SQLName(table.columns[$0])) }
                 if row.isInserted || !places.isEmpty { add(row.isInserted ? .insert : .update, places, base) }
             } else if row.isInserted {
-                // The row was inserted in place of another row, of which nothing is known any more.
+                // The row was inserted in place of another row, which the log no longer knows.
                 add(.insert, [], .ancient)
                 add(.delete, [], stamp)
             } else if row.isDeleted {
@@ -1144,7 +1144,7 @@ extension ChangeLog {
         let taken = try takeBack(store.entries(of: localPeer, after: last.sequence))
         if last.sequence < own.sequence(of: localPeer) { try store.removeEntries(of: localPeer, after: last, for: localPeer) }
         try store.setPosition(try position, of: name)
-        // If another copy has the former name too, it will be heard of again.
+        // If another copy has the former name too, its messages add the name again.
         try store.forget(member: localPeer)
         try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
         try store.setState("peer", to: .text(name))

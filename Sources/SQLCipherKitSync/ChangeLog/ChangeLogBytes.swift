@@ -124,7 +124,7 @@ extension ByteReader {
         case 0: return .null
         case 4:
             let number = Double(bitPattern: try number(UInt64.self).byteSwapped)
-            // NaN cannot be written, so a peer that has a later value would take it, and others not.
+            // NaN cannot be written: a peer with a later value would accept the message, and other peers would not.
             if number.isNaN { throw damage() }
             return .real(number)
         case 8: return .integer(try signed())

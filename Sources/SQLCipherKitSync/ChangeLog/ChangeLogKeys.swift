@@ -67,7 +67,7 @@ struct ChangeLogKeys {
 
         /// The places in the order of the keys; the places of equal keys stay in order.
         func sorted() -> [Int] {
-            // Most differ in their first bytes.
+            // Most keys differ in their first bytes.
             var all = (0..<count).map { place in
                 let key = self[place]
                 var head: UInt64 = 0

@@ -271,7 +271,7 @@ extension ChangeLogMerge {
         _ work: Work, _ key: [SQLValue], _ their: ChangeLogState.Row, _ columns: [String], _ own: ChangeLog.Position
     ) throws {
         guard seen != nil, let current = try store.current(work.table, key)?.values else {
-            // They have changed a row that was deleted here.
+            // Other peers have changed a row that was deleted here.
             if seen != nil, work.row.gone != nil, work.row.insert == their.row.insert, let values = their.values,
                 their.row.cells.values.contains(where: { !own.includes($0) })
             { lose(work.table, key, columns, values, to: nil, kept: nil) }
@@ -335,7 +335,7 @@ extension ChangeLogMerge {
             let isGreater = isSame && columns.count == work.table.others.count && Self.isLess(columns.compactMap(own), values)
             guard isGreater || their.row.written(whole) > work.row.written(whole) else { return isTaken }
             work.row.cells[whole] = their.row.cells[whole]
-            // With the defaults of columns that it does not have.
+            // Columns that the sender does not have get their defaults.
             work.take(columns, values, isInsert: work.isInsert)
             return true
         }

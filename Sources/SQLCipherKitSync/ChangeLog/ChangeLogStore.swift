@@ -468,7 +468,7 @@ extension ChangeLogStore {
     private func write(_ rows: [ChangeLogRun.Row], inPlaceOf first: [UInt8]?, isAppended: Bool) throws {
         var size = ChangeLogRun.largestSize, count = ChangeLogRun.largestCount
         if !isAppended {
-            // Halves instead of one that is full and one that is almost empty.
+            // Two halves, instead of a full record and an almost empty record.
             let whole = ChangeLogRun.records(rows, after: first, from: .max, .max, states).first?.size ?? 0
             if whole > size { size = whole / (whole / size + 1) + 1 }
             if rows.count > count { count = rows.count / (rows.count / count + 1) + 1 }

@@ -9,7 +9,7 @@ extension Connection {
         switch triggers {
         case .all: return try body()
         case .essentialOnly:
-            // SQLite's switch leaves these on.
+            // SQLite's switch does not turn temporary triggers off.
             let temporary = try temp.entries(where: "type = 'trigger'")
             if !temporary.isEmpty {
                 return try transaction { db in
@@ -21,7 +21,7 @@ extension Connection {
                 }
             }
             let others = try main.triggersOfOthers(tables.nameSet)
-            // With nothing of others, all run. With nothing of this package, a switch is enough.
+            // Without triggers of others, all triggers run. Without triggers of this package, a switch is enough.
             if others.users.isEmpty { return try body() }
             if others.hasOwn { return try withTriggers(.except(others.users), changing: tables, body) }
             let handle = try liveForUse()

@@ -60,7 +60,7 @@ struct ChangeExchange {
             throw DatabaseError.damagedChanges("there are more than \(Self.largestChainCount) copies")
         }
         for chain in listed.keys { listed[chain]?.sort { $0.number < $1.number } }
-        // Objects of this copy are no longer there: the store has gone back, and all that was read of it may be gone too.
+        // Objects of this copy are missing: the store has returned to an older state, and other read objects may be missing too.
         if let chain = chains[own], chain.next > (listed[own]?.last?.number ?? -1) + 1 { chains = [:] }
     }
 
@@ -76,7 +76,7 @@ struct ChangeExchange {
             repeat {
                 isMoved = false
                 (outcome.isComplete, isBehind, isLacking) = (true, false, false)
-                // First what another copy with this name has stored: it decides what this one logs again.
+                // The objects of another copy with this name come first: they decide which changes this copy logs again.
                 let order = listed.keys.sorted { $1 != own && ($0 == own || $0.lexicographicallyPrecedes($1)) }
                 for chain in order where !failed.contains(chain) {
                     do {
@@ -120,7 +120,7 @@ struct ChangeExchange {
         guard let numbers = listed[chain], let first = numbers.first?.number, let last = numbers.last?.number else { return false }
         var place = chains[chain] ?? ChangeChain(next: first)
         if place.next == last + 1, place.lastSize == numbers.last?.size { return false }
-        // The store has gone back, or what is next was replaced by a message with all rows.
+        // The store has returned to an older state, or a message with all rows replaced the next object.
         if place.next > last || place.next < first { place = ChangeChain(next: first) }
         var isBlocked = false
         while let bytes = try await message(chain, &place) {
@@ -129,7 +129,7 @@ struct ChangeExchange {
                 throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
             }
             if isBlocked, !message.isSnapshot {
-                // A copy that asks may be waiting for this one.
+                // A copy that asks for all rows may be waiting for this copy.
                 if message.asks != nil {
                     var known = chains[chain] ?? ChangeChain(next: first)
                     (known.asks, known.askedAt) = (message.asks, place.next)
@@ -141,7 +141,7 @@ struct ChangeExchange {
                 try await take(message, chain, place)
                 return true
             } catch let error as DatabaseError where error.reason == .changesMissing {
-                // Another chain has what is missing, now or later; or all rows come after it.
+                // Another chain has the missing entries, now or later; or a message with all rows follows.
                 let name = log.localPeer, last = try await log.withLog { try $0.position.sequence(of: name) }
                 if chain == own || message.since.sequence(of: name) > last { isBehind = true }
                 (isBlocked, isLacking) = (true, true)
@@ -178,7 +178,7 @@ struct ChangeExchange {
     private mutating func message(_ chain: [UInt8], _ place: inout ChangeChain) async throws -> [UInt8]? {
         let numbers = (listed[chain] ?? []).map(\.number), first = numbers.first ?? 0
         var next = place.next, tag = place.tag, bytes: [UInt8] = [], expected = 0, count = 0, isWhole = false, start = next
-        // All rows begin a chain again: those before them are being removed, and no matter if they cannot be read.
+        // A message with all rows begins the chain again: earlier objects are being removed, and need not be readable.
         var isSearching = tag == nil && next > 0, failure: (any Error)?
         for number in numbers where number >= place.next {
             do {
@@ -196,7 +196,7 @@ struct ChangeExchange {
                     throw DatabaseError.damagedChanges("the object \(name(number, chain)) does not continue its chain")
                 }
                 isSearching = false
-                // A message that was not completed is followed by another one.
+                // Another message follows an incomplete message.
                 if link.part == 0 { (bytes, expected, count, isWhole, start) = ([], 0, link.partCount, link.isWhole, number) }
                 guard link.part == expected, link.partCount == count else {
                     throw DatabaseError.damagedChanges("the object \(name(number, chain)) is out of place")
@@ -243,7 +243,7 @@ struct ChangeExchange {
         guard count <= ChangeLink.largestPartCount else {
             throw DatabaseError(code: .tooBig, message: "the changes are too large for a store: \(bytes.count) bytes")
         }
-        // A message that was not completed is left behind.
+        // Skips an incomplete message.
         var number = max(chain?.next ?? 0, (listed[own]?.last?.number ?? -1) + 1)
         var tag = chain?.tag ?? [UInt8](repeating: 0, count: ReplicaKey.tagCount)
         // The last object may be another object than the one that was read or stored there last.
@@ -436,7 +436,7 @@ private struct ChangeSending: Sendable {
         let isUnchecked = Double(now - (own?.checked ?? 0)) >= store.checkInterval / .seconds(1)
         guard message.isEmpty, let own else { return isUnchecked ? try withSums(message, log) : message }
         if isUnchecked, own.checked == nil || own.sums?.position != message.until { return try withSums(message, log) }
-        // So that the others can prune; but not at each synchronization.
+        // This allows other copies to prune; it need not happen at each synchronization.
         return own.asks != nil && !isLacking || message.until != own.until && now - own.time >= 3600 ? message : nil
     }
 
