@@ -28,7 +28,7 @@ struct SnapshotRun {
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
     /// - Parameters:
     ///   - contents: the present end of the chain.
-    ///   - tag: the tag of the chain's last block.
+    ///   - tag: the tag of the last block before the snapshot.
     init(_ number: UInt64, of source: ReplicaSource, at contents: ReplicaContents, after tag: [UInt8]) throws {
         let logged = try source.loggedPages(), lockPage = ReplicaSource.lockPage(source.pageSize)
         let pages = source.position.pages

@@ -753,7 +753,7 @@ extension Changeset {
             public let name: String
             /// The number of changes in the changeset.
             public let changes: Int
-            /// Why all changes were left out; nil if changes of the table were applied.
+            /// Why all changes of the table were left out; nil if the table was not skipped.
             public let skip: Skip?
             /// The number of changes that overwrote an existing row after a conflict.
             public fileprivate(set) var replaced = 0
