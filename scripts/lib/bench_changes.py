@@ -20,10 +20,10 @@ STEPS = {
     "insert": ("20,000 rows inserted in one transaction", " × processor time"),
     "update": ("20,000 rows updated in one transaction, by one statement each", " ×"),
     "update-all": ("20,000 rows updated by one statement", " ×"),
-    "delete": ("10,000 of them deleted by one statement", " ×"),
+    "delete": ("10,000 rows deleted by one statement", " ×"),
     "commit": ("commits of one updated row each", " ×"),
     "size": ("the file after the inserts", " × size"),
-    "pruned": ("the same after pruning and `Schema.vacuum()`", " ×"),
+    "pruned": ("the file after pruning and `Schema.vacuum()`", " ×"),
 }
 FIGURES = re.compile(r"\| changes \|[^\n]*\n(?:\|[^\n]*\n)+\n(?:[^\n]+\n)+")
 ROWS = 20_000

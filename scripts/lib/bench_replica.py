@@ -133,21 +133,21 @@ def article(figures):
         if ratios:
             figures[store, "commits_part"] = ratios
     measured = [
-        across(f"commits of one row, {plain or 0:,.0f} a second without a replica", "{:,.0f} ({:.2f})", "commits_per_second",
-               "commits_part"),
-        across("bytes stored for a byte of changed pages", "{:.2f}", "bytes_per_page_byte"),
-        across("a commit that waits until it is stored: median, 99 of 100", "{:.1f}, {:.1f} ms", "waiting_p50", "waiting_p99",
-               factor=1000),
-        across("from a commit to its being stored: median, 99 of 100", "{:,.0f}, {:,.0f} ms", "passing_p50", "passing_p99",
-               factor=1000),
-        across("restoring 680 MB, MB/s, and as a part of copying and flushing the file", "{:,.0f} ({:.2f})",
+        across(f"commits of one row a second (as a fraction of {plain or 0:,.0f} without a replica)", "{:,.0f} ({:.2f})",
+               "commits_per_second", "commits_part"),
+        across("bytes stored per byte of changed pages", "{:.2f}", "bytes_per_page_byte"),
+        across("the wait of a commit until it is stored: median, 99th percentile", "{:.1f}, {:.1f} ms", "waiting_p50",
+               "waiting_p99", factor=1000),
+        across("the delay until a commit is stored, without a wait: median, 99th percentile", "{:,.0f}, {:,.0f} ms", "passing_p50",
+               "passing_p99", factor=1000),
+        across("restoring 680 MB, in MB/s (as a fraction of the speed of copying and flushing the file)", "{:,.0f} ({:.2f})",
                "restore_mb_per_second", "restore_per_copy"),
-        across("a follower that is 200 MB behind, MB/s", "{:,.0f}", "follow_mb_per_second"),
+        across("a follower that is 200 MB behind, in MB/s", "{:,.0f}", "follow_mb_per_second"),
     ]
     tables["Measured"] = [["", *places], *(row for row in measured if any(row[1:]))]
     grown = [
-        ["the first snapshot into a folder, MB/s", *(show("{:,.0f}", find("folder", f"snapshot_{size}")) for size in SIZES)],
-        ["a commit that waits until it is stored",
+        ["the first snapshot into a folder, in MB/s", *(show("{:,.0f}", find("folder", f"snapshot_{size}")) for size in SIZES)],
+        ["the wait of a commit until it is stored",
          *(show("{:.1f} ms", (find("folder", f"grown_waiting_{size}") or 0) * 1000 or None) for size in SIZES)],
     ]
     tables["Measured, sizes"] = [["database", *SIZES.values()], *(row for row in grown if any(row[1:]))]
@@ -170,7 +170,7 @@ def article(figures):
         prices.append([name.format(log * 24 / 1000), f"{round(requests, -3 if requests < 1e5 else -4):,.0f}",
                        f"{stored:.1f} GB" if stored < 10 else f"{stored:,.0f} GB", f"{dollars:.2f}"])
     tables["What it costs"] = [
-        ["use, in an hour", "requests that store", "that read", "MB of log", "bytes stored for a byte of log"], *counts]
+        ["use, in an hour", "writing requests", "reading requests", "MB of log", "bytes stored per byte of log"], *counts]
     tables["What it costs, a month"] = [["use", "requests a month", "stored", "dollars a month"], *prices]
     return "\n".join(f"### {name}\n\n{markdown(table)}" for name, table in tables.items() if len(table) > 1)
 
