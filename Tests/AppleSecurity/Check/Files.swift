@@ -76,8 +76,8 @@ private enum UIApplication {
     let db = try DatabasePool(location, key: key.with(cipher: cipher))
     try await NotesDatabase.migrator.migrate(db)
 
-    // 4. In the application: no lock while it is suspended. Keep the
-    //    result for as long as the database.
+    // 4. In the application: no transaction while it is suspended.
+    //    Keep the result for as long as the database.
     let suspension = db.observeSuspension(
         suspending: UIApplication.didEnterBackgroundNotification,
         resuming: UIApplication.willEnterForegroundNotification)

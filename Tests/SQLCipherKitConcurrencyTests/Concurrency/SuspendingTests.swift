@@ -70,6 +70,24 @@ import TestSupport
         }
     }
 
+    /// The shared lock of a database with a write-ahead log stays. Only what needs the file alone sees it, and SQLite takes it for
+    /// as long as the connection is open.
+    @Test func suspendedDatabaseKeepsSharedLockOfItsLog() throws {
+        for (database, name, isFree) in [(pool, "pool.db", false), (queue, "queue.db", true)] as [(DatabaseWriter, String, Bool)] {
+            try database.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+            try database.suspend()
+            var configuration = DatabaseConfiguration()
+            configuration.busyTimeout = .zero
+            let other = try Connection(.file(folder.path(name)), key: .passphrase("one").quick, configuration: configuration)
+            do {
+                if isFree { try other.execute("BEGIN EXCLUSIVE") } else { try other.main.setJournalMode(.delete) }
+                #expect(isFree)
+            } catch let error as DatabaseError { #expect(!isFree && error.reason == .busy, "\(error)") }
+            other.close()
+            database.resume()
+        }
+    }
+
     /// Between two statements nothing runs that an interrupt could end.
     @Test func suspendStopsClosureAtItsNextStatement() throws {
         let started = Latch(), suspended = Latch()
