@@ -40,6 +40,7 @@ struct Soak {
             group.addTask { await site.repeatedly("read") { try await site.read() } }
             group.addTask { await site.repeatedly("snapshot") { try await site.takeSnapshot() } }
             group.addTask { await site.repeatedly("observe") { try await site.observe() } }
+            group.addTask { await site.repeatedly("cancel") { try await site.cancel() } }
             group.addTask { await site.repeatedly("search") { try await site.search() } }
             group.addTask { await site.repeatedly("record") { try await site.keepRecords() } }
             group.addTask { await site.repeatedly("key-value") { try await site.keepSettings() } }

@@ -72,6 +72,19 @@ extension SoakSite {
         try await observer.value
     }
 
+    /// Begins observations, reads and writes, and cancels them somewhere on their way.
+    func cancel() async throws {
+        let pool = pool
+        let tasks = [
+            Task { for try await _ in pool.observe({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0 }) {} },
+            Task { _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT max(number) FROM t") } },
+            Task { try await pool.write { db in try db.execute("DELETE FROM t WHERE who = 'nobody'") } },
+        ]
+        try await Task.sleep(for: .microseconds(random(0..<3000)))
+        for task in tasks { task.cancel() }
+        for task in tasks { try await task.value }
+    }
+
     // MARK: The end
 
     /// Each file has exactly what its writers were told. What is uncertain may be there or not, but never half.

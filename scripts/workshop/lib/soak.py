@@ -7,8 +7,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from pictures import DARK, LIGHT, Picture  # noqa: E402
 
-MEASURES = [("memory", "memory, MB", 1024), ("descriptors", "open descriptors", 1), ("threads", "threads", 1),
-            ("database", "database file, KB", 1), ("log", "write-ahead log, KB", 1), ("slots", "database with key slots, KB", 1)]
+MEASURES = [("memory", "memory, MB", 1024), ("heap", "memory in use, MB", 1024), ("descriptors", "open descriptors", 1),
+            ("threads", "threads", 1), ("database", "database file, KB", 1), ("log", "write-ahead log, KB", 1),
+            ("slots", "database with key slots, KB", 1)]
 PANEL = 108
 
 
