@@ -22,12 +22,15 @@ static long left = -1;
 static int mode = 0;
 static int refused = 0;
 
-enum kind { SYNC, WRITE, NAME, READ };
+/* SIZE also makes a file smaller, for which a full disk has room. */
+enum kind { SYNC, WRITE, SIZE, NAME, READ };
 
 /* The kinds that each mode counts, as bits. */
 static const int counted[] = {
-    [KILLPOINTS_ALL] = 1 << WRITE | 1 << NAME,
-    [KILLPOINTS_FAIL] = 1 << SYNC | 1 << WRITE | 1 << NAME, [KILLPOINTS_READ] = 1 << READ, [KILLPOINTS_FULL] = 1 << WRITE,
+    [KILLPOINTS_ALL] = 1 << WRITE | 1 << SIZE | 1 << NAME,
+    [KILLPOINTS_FAIL] = 1 << SYNC | 1 << WRITE | 1 << SIZE | 1 << NAME,
+    [KILLPOINTS_READ] = 1 << READ,
+    [KILLPOINTS_FULL] = 1 << WRITE,
 };
 
 /* 1 if the call shall fail. */
@@ -101,6 +104,17 @@ static int note_names(int result, int kind, const char *from, const char *to) {
     return result;
 }
 
+/* Whether writing to a file shall fail. A disk that is full is that of the folder, if there is one. */
+static int write_point(int file) {
+    if (mode == KILLPOINTS_FULL && left >= 0 && record >= 0) {
+        char link[32], path[PATH_MAX];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+        const ssize_t length = readlink(link, path, sizeof path);
+        if (length <= (ssize_t)folder_length || strncmp(path, folder, folder_length) || path[folder_length] != '/') return 0;
+    }
+    return point(WRITE);
+}
+
 /* After a file was opened, which may not have existed before. */
 static void note_opened(const char *path, int flags, int existed, int file) {
     struct stat info;
@@ -162,7 +176,7 @@ OPEN(open64)
 #define WRITES(name, offset_type)                                                    \
     ssize_t name(int file, const void *bytes, size_t count, offset_type offset) {    \
         REAL_OF_TYPE(ssize_t, #name, int, const void *, size_t, offset_type);        \
-        if (point(WRITE)) return -1;                                                 \
+        if (write_point(file)) return -1;                                            \
         const ssize_t written = real(file, bytes, count, offset);                    \
         if (written > 0) note_file(KILLPOINTS_WRITE, file, offset, bytes, (size_t)written); \
         return written;                                                              \
@@ -197,7 +211,7 @@ int fdatasync(int file) {
 ssize_t write(int file, const void *bytes, size_t count) {
     REAL_OF_TYPE(ssize_t, "write", int, const void *, size_t);
     /* Not what is said to the one who waits. */
-    if (file > 2 && point(WRITE)) return -1;
+    if (file > 2 && write_point(file)) return -1;
     const ssize_t written = real(file, bytes, count);
     if (record >= 0 && file > 2 && written > 0) {
         note_file(KILLPOINTS_WRITE, file, lseek(file, 0, SEEK_CUR) - written, bytes, (size_t)written);
@@ -207,7 +221,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
 
 int ftruncate(int file, off_t size) {
     REAL("ftruncate", int, off_t);
-    if (point(WRITE)) return -1;
+    if (point(SIZE)) return -1;
     const int result = real(file, size);
     if (result == 0) note_file(KILLPOINTS_TRUNCATE, file, size, NULL, 0);
     return result;
@@ -215,7 +229,7 @@ int ftruncate(int file, off_t size) {
 
 int ftruncate64(int file, off64_t size) {
     REAL("ftruncate64", int, off64_t);
-    if (point(WRITE)) return -1;
+    if (point(SIZE)) return -1;
     const int result = real(file, size);
     if (result == 0) note_file(KILLPOINTS_TRUNCATE, file, size, NULL, 0);
     return result;
@@ -223,7 +237,7 @@ int ftruncate64(int file, off64_t size) {
 
 int fchmod(int file, mode_t mode) {
     REAL("fchmod", int, mode_t);
-    if (point(WRITE)) return -1;
+    if (point(SIZE)) return -1;
     return real(file, mode);
 }
 

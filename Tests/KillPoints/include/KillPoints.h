@@ -8,7 +8,8 @@
 int killpoints_supported(void);
 
 /* The calls that count: those that make, rename or remove a file, and writes; or these and syncs, and then the call fails once with
- * EIO instead of killing; or reads, which fail in the same way; or writes, of which all from that one on fail with ENOSPC. */
+ * EIO instead of killing; or reads, which fail in the same way; or writes, of which all from that one on fail with ENOSPC: where
+ * changes are logged, those to the files of the folder. */
 enum { KILLPOINTS_ALL, KILLPOINTS_FAIL, KILLPOINTS_READ, KILLPOINTS_FULL };
 
 /* Added to what `body` returned if a call of it has failed. */

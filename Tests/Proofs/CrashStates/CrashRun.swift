@@ -1,5 +1,6 @@
 import Foundation
 import KillPoints
+import SQLCipherKit
 import SweepScenarios
 import TestSupport
 
@@ -69,30 +70,52 @@ struct CrashRun {
         return outcome
     }
 
-    /// Runs the action again and again from its start, and lets one change or sync fail each time, until none does.
-    func runFailing() throws -> Outcome {
-        var outcome = Outcome()
-        let start = base + "/start"
+    /// Runs the action again and again, and lets one change or sync fail each time, until none does; or fills the disk, each time
+    /// from a later write on.
+    func runFailing(_ failure: Child.Failure, seed: UInt64) throws -> Outcome {
+        var random = SeededGenerator(state: seed), outcome = Outcome(), number = 1, step = 1
+        if let sample {
+            step = max(1, try record().changes.count(where: \.isOfContent) / sample)
+            number = Int.random(in: 1...step, using: &random)
+        }
+        // Some scenarios have more beside the folder.
+        let place = base + "/failing", folder = place + "/work", log = base + "/log"
         func note(_ problem: String) {
-            let example = "call \(outcome.states) failed, with \(SweepScenario.names(in: folder))"
+            let example = "call \(number) failed, with \(SweepScenario.names(in: folder))"
             outcome.problems[problem, default: (0, example)].count += 1
         }
-        try FileManager.default.createDirectory(atPath: start, withIntermediateDirectories: true)
-        guard Child.run({ try scenario.prepare(start) }) == 0 else { throw SweepScenario.Wrong(description: "no start") }
         while true {
-            try? FileManager.default.removeItem(atPath: folder)
-            try FileManager.default.copyItem(atPath: start, toPath: folder)
-            let status = Child.run(failingAt: outcome.states + 1) { try scenario.act(folder) }
-            // The action may have thrown, or succeeded without that call.
-            guard Int(status) & KILLPOINTS_STRUCK != 0, status < 128 else {
-                if status != 0 { note("the action ended with \(status)") }
-                if Child.run({ try scenario.check(folder) }) != 0 { note("wrong at the end") }
-                return outcome
+            try? FileManager.default.removeItem(atPath: place)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            guard Child.run({ try scenario.prepare(folder) }) == 0 else { throw SweepScenario.Wrong(description: "no start") }
+            let status = Child.run(failingAt: number, as: failure) {
+                guard killpoints_record(folder, log) == 0 else { throw SweepScenario.Wrong(description: "no log") }
+                do { try scenario.act(folder) } catch where failure == .fullDisk && Self.isFull(error) {}
             }
-            outcome.states += 1
+            // The action may have thrown, or succeeded without that call.
+            let isStruck = Int(status) & KILLPOINTS_STRUCK != 0 && status < 128
+            if !isStruck, status != 0 { note("the action ended with \(status)") }
+            if isStruck, failure == .fullDisk, Int(status) != KILLPOINTS_STRUCK { note("the error is not that the disk is full") }
             if let problem = scenario.exposure(in: folder) { note(problem) }
-            if Child.run({ try scenario.checkError(folder); try scenario.check(folder) }) != 0 { note("wrong after a failed call") }
+            let end = Child.run {
+                if isStruck, failure == .once { try scenario.checkError(folder) }
+                let log = try CrashLog(folder: folder, inodes: [:], log: Data(contentsOf: URL(fileURLWithPath: log)))
+                try scenario.checkReturned(folder, log.calls(before: log.changes.count))
+                try scenario.check(folder)
+            }
+            if end != 0 { note(isStruck ? "wrong after a failed call" : "wrong at the end") }
+            guard isStruck else { return outcome }
+            outcome.states += 1
+            number += step
         }
+    }
+
+    /// Whether an error says that there is no room; SQLite's own for the memory that processes share is SQLITE_IOERR_SHMSIZE.
+    private static func isFull(_ error: any Error) -> Bool {
+        // The tool's errors are texts.
+        guard let error = error as? DatabaseError else { return "\(error)".contains("disk is full") }
+        if let cause = error.underlyingError, isFull(cause) { return true }
+        return error.code.primary == .full || error.code.rawValue == 10 | 19 << 8 || error.message.contains("No space left on device")
     }
 
     /// Without its numbers, so that similar problems count as one.
@@ -124,11 +147,14 @@ enum Child {
         init(_ run: @escaping () throws -> Void) { self.run = run }
     }
 
+    /// What fails on purpose: one change or sync, or all writes from one on.
+    enum Failure { case once, fullDisk }
+
     /// Returns 0, 1 after an error, which is printed, or 128 and a signal; plus `KILLPOINTS_STRUCK` if a call failed on purpose.
-    static func run(failingAt number: Int = 0, _ body: @escaping () throws -> Void) -> Int32 {
+    static func run(failingAt number: Int = 0, as failure: Failure = .once, _ body: @escaping () throws -> Void) -> Int32 {
         let body = Body(body)
         return withExtendedLifetime(body) {
-            killpoints_run(number, Int32(KILLPOINTS_FAIL), { context in
+            killpoints_run(number, Int32(failure == .once ? KILLPOINTS_FAIL : KILLPOINTS_FULL), { context in
                 guard let context else { return 1 }
                 do {
                     try Unmanaged<Body>.fromOpaque(context).takeUnretainedValue().run()

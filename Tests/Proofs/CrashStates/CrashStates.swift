@@ -6,7 +6,8 @@ import SweepScenarios
 ///
 /// `CrashStates [--scenario NAME,…] [--mode delete|truncate|persist|wal] [--model weak|ordered|kept] [--sample N] [--seed N]`
 ///
-/// With `--failing`, each change and sync of the operation fails once instead. `--list` names the scenarios.
+/// With `--failing`, each change and sync of the operation fails once instead; with `--full`, the disk is full from each write on.
+/// `--list` names the scenarios.
 @main
 struct CrashStates {
     static let scenarios = [
@@ -82,7 +83,9 @@ struct CrashStates {
             let run = CrashRun(
                 scenario: try SweepScenario.named(name, mode: mode), model: model, mixtures: sample == nil ? 6 : 2, sample: sample,
                 base: base)
-            let outcome = CommandLine.arguments.contains("--failing") ? try run.runFailing() : try run.run(seed: seed)
+            let failures = [("--failing", Child.Failure.once), ("--full", .fullDisk)]
+            let failure = failures.first { CommandLine.arguments.contains($0.0) }?.1
+            let outcome = if let failure { try run.runFailing(failure, seed: seed) } else { try run.run(seed: seed) }
             var lines = ["\(outcome.changes) \(outcome.states)"]
             for (problem, (count, example)) in outcome.problems {
                 lines.append([problem.replacingOccurrences(of: "\n", with: " "), "\(count)", example].joined(separator: "\t"))
