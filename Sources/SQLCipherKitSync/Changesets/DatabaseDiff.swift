@@ -245,7 +245,10 @@ private struct TableWalk {
         let identity = try RowKey(of: name, in: schema), isWithoutRowID = try schema.form(of: name)?.isWithoutRowID ?? false
         isUnique = try schema.uniqueIndexes(of: name).contains { !(isWithoutRowID && $0.origin == .primaryKey) }
         var list = try schema.storedColumns(of: name).map(\.quotedSQLIdentifier)
-        if let identity, isWithoutRowID || byPrimaryKey || identity.columns[0].isRowID {
+        if name == "sqlite_sequence" {
+            // SQLite finds its rows by the name of the table.
+            key = [0]
+        } else if let identity, isWithoutRowID || byPrimaryKey || identity.columns[0].isRowID {
             try identity.requireCanonical(for: "a diff", isCompared: true)
             key = identity.places
         } else if let rowID = try schema.rowIDName(of: name) {

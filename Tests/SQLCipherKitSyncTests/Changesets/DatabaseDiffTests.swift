@@ -121,6 +121,22 @@ import TestSupport
         #expect(try old.main.verify().problems.isEmpty)
     }
 
+    /// SQLite finds the rows of sequences by name: their row ids tell nothing.
+    @Test func summaryFindsSequencesByName() throws {
+        let old = try open("old.db", "one"), new = try open("new.db", "one")
+        let tables = ["a", "b", "c"].map { "CREATE TABLE \($0)(id INTEGER PRIMARY KEY AUTOINCREMENT); " }.joined()
+        for db in [old, new] { try db.execute(SQLScript(tables)) }
+        for (db, order) in [(old, "abc"), (new, "bca")] {
+            for name in order { try db.execute(SQL(raw: "INSERT INTO \(name) DEFAULT VALUES")) }
+        }
+        let diff = try DatabaseDiff(from: old.main, to: new.main)
+        let differing = try diff.summary().filter { !$0.isSame }
+        #expect(try differing.isEmpty && diff.isEmpty(), "\(differing)")
+        try new.execute("INSERT INTO b DEFAULT VALUES")
+        let sequences = try #require(diff.summary().first { $0.name == "sqlite_sequence" })
+        #expect((sequences.inserted, sequences.deleted, sequences.updated, sequences.unchanged) == (0, 0, 1, 2))
+    }
+
     /// Another SQLCipher runs the script.
     @Test func anotherSQLCipherBuildRunsDiffScript() throws {
         let old = try open("old.db", "one")
