@@ -39,6 +39,87 @@ import TestSupport
         Issue.record("the command was never interrupted")
     }
 
+    /// Also while a command checks what it has copied or is about to copy: the rest takes a small part of its processor time.
+    @Test func interruptEndsCheckOfCopy() throws {
+        let original = try TemporaryFolder()
+        let program = """
+            import sqlite3, sys
+            sqlite3.connect(sys.argv[1]).executescript('''
+                CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT);
+                WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 7000)
+                INSERT INTO t SELECT i, hex(randomblob(1500)) FROM n;
+                CREATE INDEX by_x ON t(x);
+                ''')
+            """
+        _ = try Python.run(program, original.path("plain.db"))
+        for file in ["a.db", "c.db"] {
+            try FileManager.default.copyItem(atPath: original.path("plain.db"), toPath: original.path(file))
+            if file == "a.db" { try Tool.run(["encrypt", original.path(file)] + Tool.key).expectSuccess() }
+        }
+        // The share of the processor time after which the check has begun.
+        for (command, file, others, share) in [
+            ("backup", "a.db", ["b.db"], 0.5), ("restore", "a.db", ["c.db", "--backup-key", "none"], 0.2),
+            ("encrypt", "plain.db", [], 0.6),
+        ] {
+            func run(interruptingAt limit: Double?) throws -> (outcome: Command.Outcome, rest: Double, whole: Double) {
+                let folder = try TemporaryFolder()
+                for file in [file, "c.db"] {
+                    try FileManager.default.copyItem(atPath: original.path(file), toPath: folder.path(file))
+                }
+                let arguments = ([file] + others).map { $0.hasSuffix(".db") ? folder.path($0) : $0 }
+                let process = try Tool.start([command] + arguments + Tool.key)
+                var used = 0.0, before: Double?
+                try waitUntil("\(command) has ended") {
+                    used = Self.processorTime(of: process) ?? used
+                    if let limit, before == nil, used >= limit {
+                        process.process.interrupt()
+                        before = used
+                    }
+                    return !process.process.isRunning
+                }
+                let outcome = try process.end()
+                if outcome.status == 130 {
+                    #expect(try folder.names() == [file, "c.db"].sorted(), "\(command) left a file")
+                    let contents = try [folder, original].map { try Data(contentsOf: URL(fileURLWithPath: $0.path(file))) }
+                    #expect(contents[0] == contents[1], "\(command) changed the database")
+                }
+                return (outcome, used - (before ?? used), used)
+            }
+            let whole = try run(interruptingAt: nil)
+            whole.outcome.expectSuccess()
+            let interrupted = try run(interruptingAt: whole.whole * share)
+            interrupted.outcome.expectFailure(130, "interrupted")
+            let time = "\(command) took \(interrupted.rest) s of \(whole.whole) s to end"
+            #expect(interrupted.rest <= whole.whole * 0.15 + 0.1, "\(time)")
+        }
+    }
+
+    /// Also while a first sync writes the existing rows into its log.
+    @Test func interruptedFirstSyncLeavesNoJournal() throws {
+        let folder = try TemporaryFolder()
+        let fill = """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT);
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30000) INSERT INTO t SELECT i, hex(i) FROM n;
+            """
+        try Data(fill.utf8).write(to: URL(fileURLWithPath: folder.path("fill.sql")))
+        try Tool.run(["create", folder.path("a.db"), "--script", folder.path("fill.sql")] + Tool.key).expectSuccess()
+        let process = try Tool.start(["sync", folder.path("a.db"), folder.path("store"), "--existing"] + Tool.key)
+        try waitUntil("the log is being written") { try !process.process.isRunning || folder.names().contains("a.db-journal") }
+        process.process.interrupt()
+        try process.end().expectFailure(130, "interrupted")
+        #expect(try folder.names() == ["a.db", "fill.sql"])
+        try Tool.run(["verify", folder.path("a.db")] + Tool.key).expectSuccess()
+    }
+
+    /// The seconds of processor time that a program has used; nil if the system does not tell, or it is gone.
+    private static func processorTime(of process: Command) -> Double? {
+        let path = "/proc/\(process.process.processIdentifier)/stat"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+        let times = fields.dropFirst(11).prefix(2).compactMap { Double($0) }
+        return times.isEmpty || times == [0, 0] ? nil : times.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     /// Also while the source is silent: a pipe that its writer keeps open.
     @Test func terminatedImportOfSilentPipeEnds() throws {
         let folder = try TemporaryFolder()

@@ -51,12 +51,7 @@ struct BackupCommand: FileCommand {
         let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
         var options = Schema.BackupOptions()
         (options.replacesFile, options.writesRecoveryCopy) = (replace, recoveryCopy)
-        let progress = ProgressBar.rewriting("Copying")
-        if let encryption {
-            try db.main.backup(toFileAt: target, key: encryption, options: options, progress: progress)
-        } else {
-            try db.main.backup(toFileAt: target, options: options, progress: progress)
-        }
+        try db.main.backup(toFileAt: target, key: encryption, options: options, progress: ProgressBar.rewriting("Copying"))
         try report.write(
             Self.form, [.string(file.path), .string(target)], "copied \(file.path.onOneLine) to \(target.onOneLine)")
         if encryption == nil, try UnlockedKey.hasSlots(file.path) {

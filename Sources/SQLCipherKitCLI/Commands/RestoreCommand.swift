@@ -66,14 +66,9 @@ struct RestoreCommand: FileCommand {
         try FileOptions.requireDatabase(backup)
         guard FileOptions.exists(file.path) else { return try restoreNewFile() }
         let db = try file.open(.readWrite)
-        let progress = ProgressBar.rewriting("Restoring")
-        if let reference = try reference {
-            try db.main.restore(fromFileAt: backup, key: try UnlockedKey(reference, to: backup).key, progress: progress)
-        } else if source != nil {
-            try db.main.restore(fromFileAt: backup, key: .plaintext, progress: progress)
-        } else {
-            try db.main.restore(fromFileAt: backup, progress: progress)
-        }
+        // The source is none if it has no reference.
+        let key = try reference.map { try UnlockedKey($0, to: backup).key } ?? (source == nil ? nil : .plaintext)
+        try db.main.restore(fromFileAt: backup, key: key, progress: ProgressBar.rewriting("Restoring"))
         try say()
     }
 

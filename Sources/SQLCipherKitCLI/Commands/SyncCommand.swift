@@ -76,12 +76,13 @@ struct SyncCommand: FileCommand {
         }
         var configuration = DatabaseConfiguration()
         configuration.safeguards = .ofTheTool(for: file.path)
+        Interruption.catchSignals()
+        configuration.prepareDatabase = { db in try db.settings.setProgressHandler { !Interruption.isWanted } }
         let queue = try DatabaseQueue(.file(file.path), key: key, configuration: configuration)
         defer { try? queue.close() }
         let log = try log(queue)
         if existing { try log.withLog { _ = try $0.addExistingRows() } }
         let store = ChangeStore(try ReplicaStoreName.store(target, isNew: true), key: shared)
-        Interruption.catchSignals()
         if let restored { try log.withLog { try $0.resolveRestore(restored == .take ? .takingOthers : .keepingThisState) } }
         let outcome: ChangeStore.Outcome
         do { outcome = try waiting { try await log.synchronize(with: store) } } catch let error as DatabaseError

@@ -21,7 +21,7 @@ struct DatabaseCopy {
     func run() throws {
         // SQLite runs them when the copy is used.
         try schema.entriesToRun()
-        try schema.whileReading { try copyAll() }
+        try copy.ending(with: source) { [reporter] in try reporter?.repeatLast() } _: { try schema.whileReading { try copyAll() } }
     }
 
     private func copyAll() throws {
@@ -85,14 +85,14 @@ struct StoredTree {
     let hasRowIDs: Bool
     private let root: UInt32
 
-    fileprivate init(name: String, isTable: Bool, hasRowIDs: Bool, root: UInt32) {
+    init(name: String, isTable: Bool, hasRowIDs: Bool, root: UInt32) {
         self.name = name
         self.isTable = isTable
         self.hasRowIDs = hasRowIDs
         self.root = root
     }
 
-    fileprivate func copyRecords(of schema: Schema, to copy: Connection, root: UInt32, _ report: () throws -> Void) throws {
+    func copyRecords(of schema: Schema, to copy: Connection, root: UInt32, _ report: () throws -> Void) throws {
         _ = try each(of: schema, copy, root, fills: true) { trees in
             try report()
             return sqlcipherkit_copy_records(trees, 256)
@@ -179,6 +179,10 @@ struct DatabaseComparison {
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` with a message that says where they differ, or any error that the
     ///   progress handler throws.
     func run() throws {
+        try copy.ending(with: original.connection) { [reporter] in try reporter?.repeatLast() } _: { try compare() }
+    }
+
+    private func compare() throws {
         try original.whileReading { try copy.main.whileReading { try compareContent() } }
         try reporter?.report()
         // The copy's rows violate the same constraints as the original's.

@@ -9,14 +9,14 @@ struct DatabaseRewrite {
     let encryption: DatabaseKey
     /// The new file's page size; nil for the settings' own, or the source's if it will be plaintext.
     let pageSize: Int?
-    private let relay: ProgressRelay?
+    private let progress: DatabaseProgress.Handler?
 
     init(of source: Schema, path: String, key: DatabaseKey, pageSize: Int?, _ progress: DatabaseProgress.Handler?) {
         self.source = source
         self.path = path
         self.pageSize = pageSize
+        self.progress = progress
         encryption = key
-        relay = progress.map { ProgressRelay($0, on: source.connection) }
     }
 
     /// Writes, checks and flushes the file, then reports that all is done, which is the handler's last chance to cancel.
@@ -56,11 +56,11 @@ struct DatabaseRewrite {
     }
 
     private func makeReporter() throws -> RewriteReporter? {
-        guard let relay else { return nil }
+        guard let progress else { return nil }
         let sourcePageSize = try source.pageSize
         let targetPageSize = encryption.isPlaintext ? pageSize ?? sourcePageSize : encryption.settings.pageSize
-        let pages = try source.connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(source.quotedName).page_count")) ?? 0
-        return RewriteReporter(relay, total: max(1, pages * sourcePageSize / targetPageSize))
+        let pages = try source.pageCount * sourcePageSize / targetPageSize
+        return RewriteReporter(progress, on: source.connection, total: max(1, pages))
     }
 }
 
@@ -126,13 +126,15 @@ struct DatabaseReplacement {
 
 /// Reports to a progress handler how far the copying of a database has got.
 final class RewriteReporter {
+    private let handler: DatabaseProgress.Handler
     private let relay: ProgressRelay
     private let total: Int
     private var done = 0
 
-    init(_ relay: ProgressRelay, total: Int) {
-        self.relay = relay
+    init(_ handler: @escaping DatabaseProgress.Handler, on connection: Connection, total: Int) {
+        self.handler = handler
         self.total = total
+        relay = ProgressRelay(handler, on: connection)
     }
 
     /// Reports the number of pages that the copy has so far. Nil repeats the last number, so that the handler has a chance to
@@ -143,6 +145,9 @@ final class RewriteReporter {
         done = max(done, min(pages ?? 0, total - 1))
         guard relay.report(done: done, total: total) else { throw relay.error ?? CancellationError() }
     }
+
+    /// Repeats the last number from within a callback of SQLite.
+    func repeatLast() throws { try handler(DatabaseProgress(done: done, total: total)) }
 
     /// Reports that all is done.
     func finish() throws {

@@ -100,14 +100,21 @@ extension Schema {
         }
         var steps = options
         steps.isCompact = false
+        // The steps that follow report what is done.
+        let total = try pageCount
+        let asking: DatabaseProgress.Handler = { _ in
+            try Task.checkCancellation()
+            try progress?(DatabaseProgress(done: 0, total: total))
+        }
         guard let path = try target.path else {
             var configuration = DatabaseConfiguration.forCopy(of: connection)
             // The page size of an encrypted database is that of its settings.
             configuration.beforeHeader = try shape(pageSize: target.encryptionOrPlaintext.isPlaintext ? target.pageSize : nil)
             let copy = try Connection(.memory, key: target.encryptionOrPlaintext, configuration: configuration)
             try connection.savepoint { _ in
-                try DatabaseCopy(from: self, to: copy, nil).run()
-                try DatabaseComparison(of: self, with: copy, nil).run()
+                let reporter = RewriteReporter(asking, on: connection, total: total)
+                try DatabaseCopy(from: self, to: copy, reporter).run()
+                try DatabaseComparison(of: self, with: copy, reporter).run()
             }
             return try copy.main.backup(to: target, options: steps, progress: progress)
         }
@@ -115,7 +122,7 @@ extension Schema {
         let file = try AtomicFile(for: path)
         defer { file.discard() }
         let encryption = try target.encryptionOrPlaintext
-        let rewrite = try DatabaseRewrite(of: self, path: path, key: encryption, pageSize: target.pageSize, nil)
+        let rewrite = try DatabaseRewrite(of: self, path: path, key: encryption, pageSize: target.pageSize, asking)
         try connection.savepoint { _ in try rewrite.write(to: file) {} }
         let copy = try Connection(.file(file.temporaryPath), key: encryption, configuration: .forReading(with: connection))
         defer { copy.close() }
@@ -175,7 +182,11 @@ struct FileBackup {
             let copy = try Connection(.file(file.temporaryPath), key: encryption, configuration: configuration)
             defer { copy.close() }
             try copy.main.setJournalMode(.delete)
-            try copy.main.requireIntact("the backup")
+            let total = try copy.main.pageCount
+            try copy.ending(with: source.connection) { [progress] in
+                try Task.checkCancellation()
+                try progress?(DatabaseProgress(done: max(0, total - 1), total: total))
+            } _: { try copy.main.requireIntact("the backup") }
         }
         try file.flush()
         if let relay, !relay.finish() { throw relay.error ?? CancellationError() }

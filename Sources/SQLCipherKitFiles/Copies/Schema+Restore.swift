@@ -40,7 +40,11 @@ extension Schema {
         defer { backup.close() }
         // In one snapshot of the backup, so that the copied content is what was checked.
         try backup.withSnapshot {
-            try backup.main.requireIntact("the backup \(path)")
+            let total = try backup.main.pageCount
+            try backup.ending(with: connection) {
+                try Task.checkCancellation()
+                try progress?(DatabaseProgress(done: 0, total: total))
+            } _: { try backup.main.requireIntact("the backup \(path)") }
             try backup.main.backup(to: self, options: options, progress: progress)
         }
     }

@@ -24,7 +24,7 @@ struct Erasure {
         let path = try schema.path
         if let path { AtomicFile.removeRemains(of: path, isOpen: true) }
         let pages = try schema.pageCount
-        let reporter = progress.map { RewriteReporter(ProgressRelay($0, on: connection), total: max(1, pages)) }
+        let reporter = progress.map { RewriteReporter($0, on: connection, total: max(1, pages)) }
 
         let settings = try KeptSettings(of: connection)
         defer { settings.putBack() }

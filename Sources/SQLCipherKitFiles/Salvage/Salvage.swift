@@ -54,7 +54,7 @@ struct Salvage {
             }
         }
         let copy = try open(newPath, newKey, header, encoding)
-        let content = try meter.watch(copy) {
+        let content = try watch(copy) {
             try copy.withRoomForRowID {
                 try SalvagedContent(map, copy, encoding, objects, isSchemaWhole: schema.losses.pages.isEmpty) {
                     try report(source.pageCount)
@@ -129,7 +129,12 @@ struct Salvage {
     private func finish(_ newPath: String, _ newKey: DatabaseKey, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
         let copy = try Connection(.file(newPath), key: newKey, configuration: copying)
         defer { copy.close() }
-        return try meter.watch(copy) { try finish(copy, newPath, objects, damaged) }
+        return try watch(copy) { try finish(copy, newPath, objects, damaged) }
+    }
+
+    /// Runs work on the copy within the limits, and asks the progress handler also while a statement runs.
+    private func watch<R>(_ copy: Connection, _ body: () throws -> R) throws -> R {
+        try copy.ending(with: nil) { try report(source.pageCount) } _: { try meter.watch(copy, body) }
     }
 
     private func finish(_ copy: Connection, _ newPath: String, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
