@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 import SQLCipherKitCore
+import SQLCipherKitFiles
 
 /// A collation, function, tokenizer or module that a schema names, and that only the program that made the database has.
 struct ForeignName: Hashable {
@@ -26,19 +27,8 @@ struct ForeignName: Hashable {
 
     /// The tables with content that need such names, each with the first name that it needs. Only compiles statements.
     static func needed(by schema: Schema) throws -> [(table: String, name: ForeignName)] {
-        let tables = try schema.entries(where: "type = 'table' AND rootpage > 0").map(\.name)
-        let settings = schema.connection.settings, hasTriggers = try settings.isEnabled(.triggers)
-        try settings.setEnabled(.triggers, to: false)
-        defer { _ = try? settings.setEnabled(.triggers, to: hasTriggers) }
-        return tables.compactMap { table in
-            // The first needs what checks, stored columns and indexes need, and the second what all columns need.
-            let name = schema.qualified(table), uses = ["INSERT INTO \(name) DEFAULT VALUES", "SELECT DISTINCT * FROM \(name)"]
-            for sql in uses {
-                do { _ = try RawStatement(schema.connection, sql) } catch {
-                    if let name = (error as? DatabaseError).flatMap({ ForeignName($0.message) }) { return (table, name) }
-                }
-            }
-            return nil
+        try schema.tablesOfMissingNames(isOrdered: true).compactMap { table, error in
+            ForeignName(error.message).map { (table, $0) }
         }
     }
 

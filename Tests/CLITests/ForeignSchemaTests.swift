@@ -11,6 +11,8 @@ import TestSupport
         ("collation of an index", "CREATE TABLE notes(x TEXT); CREATE INDEX by_x ON notes(x COLLATE unicase)", "notes"),
         ("collation of a key", "CREATE TABLE notes(x TEXT COLLATE unicase PRIMARY KEY) WITHOUT ROWID", "notes"),
         ("function in an index", "CREATE TABLE notes(x TEXT); CREATE INDEX by_x ON notes(fold(x))", "notes"),
+        ("function in a check", "CREATE TABLE notes(x TEXT, CHECK (fold(x) <> 'none'))", "notes"),
+        ("function in a column", "CREATE TABLE notes(x TEXT, y AS (fold(x)))", "notes"),
         ("tokenizer", "CREATE VIRTUAL TABLE notes USING fts5(x, tokenize = foreign_words)", "notes"),
     ]
 
@@ -71,6 +73,37 @@ import TestSupport
             let report = try db.main.verify()
             #expect(report.isIntact && report.unchecked.isEmpty)
         }
+    }
+
+    /// Nothing is lost because this program can neither order nor compute what is stored.
+    @Test(arguments: needs) func recoverKeepsForeignSchema(missing: String, schema: String) throws {
+        try make(schema)
+        let copy = folder.path("b.db")
+        let outcome = try tool("recover", path, copy)
+        outcome.expectSuccess()
+        #expect(!outcome.output.contains("lost_and_found") && !outcome.output.contains("not created"), "\(outcome.output)")
+        // In another order, as the objects that need no foreign name come first.
+        let dumps = try [path, copy].map { file in try tool("dump", file).output.split(separator: "\n").sorted() }
+        #expect(dumps[0] == dumps[1])
+        let db = try Connection(.file(copy), key: .raw([UInt8](repeating: 7, count: 32)))
+        try Self.register(db)
+        #expect(try db.fetchAll(String.self, "SELECT x FROM notes").sorted() == Self.words)
+        let report = try db.main.verify()
+        #expect(report.isIntact && report.unchecked.isEmpty, "\(report)")
+    }
+
+    /// A damaged index of that kind is left out, and its table is whole.
+    @Test func recoverLeavesOutDamagedForeignIndex() throws {
+        try make("CREATE TABLE notes(x TEXT COLLATE unicase); CREATE INDEX by_x ON notes(x)")
+        let pages = try tool("query", path, "SELECT pageno FROM dbstat WHERE name = 'by_x'", "--format", "csv").output
+        let page = try #require(pages.split(separator: "\n").last.flatMap { Int($0) })
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64((page - 1) * 4096 + 100))
+        try file.write(contentsOf: [1, 2, 3, 4, 5, 6, 7, 8])
+        try file.close()
+        let outcome = try tool("recover", path, folder.path("b.db"))
+        #expect(outcome.status == 4 && outcome.output.contains("by_x: not created, no such collation sequence: unicase"), "\(outcome)")
+        #expect(outcome.output.contains("notes: 4 rows\n"), "\(outcome)")
     }
 
     // MARK: Every command

@@ -11,9 +11,11 @@ extension DatabaseConverter {
     /// Every readable page is read, even if no other page refers to it. So if an inner page of a table is lost, the rows below it
     /// are still found. Indexes are created again from the rows. The damaged indexes are read only for the columns of lost rows.
     /// Everything else is kept, as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
-    /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
-    /// page or an overflow page of a large value is lost; its intact part, such as its first columns, is kept in a separate table.
-    /// ``DatabaseConverter/SalvageReport`` names the tables that hold these rows, and rows whose table is unknown.
+    /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A table or an index that
+    /// needs a collation, a function or a module that the new file's connection lacks is copied as it is stored, if it has lost no
+    /// page; otherwise the report lists it as lost. A row is lost if its own page or an overflow page of a large value is lost; its
+    /// intact part, such as its first columns, is kept in a separate table. ``DatabaseConverter/SalvageReport`` names the tables
+    /// that hold these rows, and rows whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without a recovery copy, the rows of these tables are in the table

@@ -9,6 +9,9 @@ struct SalvagedContent {
     /// The number of rows in the table `lost_and_found`.
     private(set) var unassignedRows = 0
 
+    /// The tables and indexes that cannot be created because they need what only another program has.
+    private var foreign: Set<SQLName> = []
+
     /// The rows of a table that have been read so far.
     fileprivate struct Progress {
         let object: Salvage.Object
@@ -43,9 +46,24 @@ struct SalvagedContent {
         let hiding = try HiddenRowIDs(made.map(\.entry.name), copy)
         try hiding.whileNamed { for table in made { try progress.append(copyRows(of: table)) } }
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
-        let isWhole = isSchemaWhole && made.count == stored.count
+        let damaged = progress.filter { !$0.losses.isEmpty || $0.refused > 0 }.map(\.object.entry.name)
+        let foreign = try foreign.isEmpty ? nil : StoredObjects(objects, needing: foreign, damaged, map, report)
+        let isWhole = isSchemaWhole && made.count + (foreign?.tables.count ?? 0) == stored.count
         if !isWhole || progress.contains(where: \.hasLost) {
             try hiding.whileNamed { try copyLostRows(&progress, objects, isWhole) }
+        }
+        if let foreign {
+            try foreign.copy(to: copy)
+            progress += foreign.tables.map { Progress(object: $0.object, losses: TreeReader.Losses(), rows: $0.rows) }
+            lostObjects.removeAll { foreign.names.contains(SQLName($0.name)) }
+            // Their other indexes could not be created before them.
+            let copied = Set(foreign.tables.map { SQLName($0.object.entry.name) })
+            for index in objects where index.entry.type == "index" && index.entry.sql != nil {
+                let name = SQLName(index.entry.name)
+                guard copied.contains(SQLName(index.entry.table)), !foreign.names.contains(name) else { continue }
+                lostObjects.removeAll { SQLName($0.name) == name }
+                _ = try make(index.entry)
+            }
         }
         tables = progress.map(\.report)
         if let sequences = objects.first(where: { $0.entry.name == "sqlite_sequence" }), try copy.main.has("sqlite_sequence") {
@@ -54,7 +72,7 @@ struct SalvagedContent {
         }
         // Copy the text of views, triggers and virtual tables, which have no content of their own.
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
-        var names = Set(made.map { SQLName($0.entry.name) })
+        var names = Set(progress.map { SQLName($0.object.entry.name) })
         let texts = objects.map(\.entry).filter { $0.isVirtual && $0.type != "index" }
         for entry in texts.filter({ $0.type != "trigger" }) + texts.filter({ $0.type == "trigger" }) {
             // With a trigger of a missing table, SQLite refuses the whole schema, and a virtual table needs all of its parts.
@@ -84,6 +102,7 @@ struct SalvagedContent {
             return true
         } catch let error as DatabaseError where [.error, .constraint, .corrupt, .misuse].contains(error.code.primary) {
             lostObjects.append(DatabaseConverter.SalvageReport.LostObject(name: entry.name, message: error.message))
+            if error.isOfMissingName { foreign.insert(SQLName(entry.name)) }
             return false
         }
     }

@@ -16,7 +16,8 @@ extension Schema {
     /// For an encrypted database without page authentication, that lack is reported as a problem.
     ///
     /// If a table needs a function, a collation, a tokenizer or a module that the connection lacks, only its pages are checked, and
-    /// the table is named in ``IntegrityReport/unchecked``.
+    /// the table is named in ``IntegrityReport/unchecked``. In a database that the connection cannot write, SQLite leaves out CHECK
+    /// constraints: only a connection that can write finds the rows that violate them.
     ///
     /// If pages are damaged or missing, the structure is not checked, because that check would only report the content of those
     /// pages. A page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
@@ -164,6 +165,10 @@ extension Schema {
                         try index.lacksKeys() ? [.structure("the full-text index \(index.name) lacks rows of its content")] : []
                     }
                 }
+            }
+            let known = Set(found.unchecked.map { SQLName($0.name) })
+            for (table, error) in try tablesOfMissingNames(isOrdered: false) where !known.contains(SQLName(table)) {
+                found.unchecked.append(.init(name: table, reason: error.message))
             }
             if foreignKeys { try checkForeignKeys(&found) }
             if texts { found.problems += try textProblems() }
