@@ -32,7 +32,7 @@ extension Schema {
 
     /// SQLite leaves out the checks of a table in a database that cannot be written, so the definition is tried in another one.
     private func missingName(ofChecksIn entry: SchemaEntry) throws -> DatabaseError? {
-        guard let sql = entry.sql, sql.range(of: "check", options: .caseInsensitive) != nil else { return nil }
+        guard let sql = try? entry.statement().sql, sql.range(of: "check", options: .caseInsensitive) != nil else { return nil }
         let memory = try Connection(.memory, configuration: .forCopy(of: connection))
         defer { memory.close() }
         do { try memory.execute(SQL(raw: sql)) } catch let error as DatabaseError where error.isOfMissingName {
