@@ -7,7 +7,8 @@ struct VerifyCommand: ReadingCommand {
         abstract: "Check every page, the structure and the foreign keys of a database.",
         discussion: """
             Reads the whole file, and all attached files. Every changed bit is found; an older version of the whole file is not \
-            recognised as such. The status is 4 if something is wrong, and the problems are shown: missing page authentication is \
+            recognized as such. CHECK constraints are not tried, because SQLite does that only in a file that it may write. The \
+            status is 4 if something is wrong, and the problems are shown: missing page authentication is \
             one. It is 6 if nothing is wrong in what can be checked, but tables need a collation, a function, a tokenizer or a \
             module of another program: their pages are checked, and not whether their indexes are in order.
 
