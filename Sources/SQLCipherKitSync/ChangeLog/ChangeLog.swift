@@ -731,17 +731,15 @@ extension ChangeLog {
         }
         if message.sender == localPeer, !isStored, !resolvesForks { throw Self.fork(localPeer) }
         try check(message, tables, own, resolvesForks)
-        var old = try outdated(by: message, own)
+        let old = try outdated(by: message, own)
         // Their numbers are not used again, as others may have the entries.
         if !old.isEmpty { try store.setPosition(own, of: localPeer) }
         for entry in old { try store.remove(entry) }
-        let isOutdated = !old.isEmpty
+        var taken = try takeBack(old)
         if resolvesForks, let last = try forked(by: message, own) {
-            old += try store.entries(of: localPeer, after: last.sequence)
-            try store.removeEntries(of: localPeer, after: last, for: localPeer)
+            taken += try takeBack(after: last, own)
             own = try position
         }
-        let taken = try takeBack(old)
         var outcome = Outcome()
         let new = try newEntries(message, own, &outcome)
         var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
@@ -755,7 +753,7 @@ extension ChangeLog {
         try finish(&merge, new, taken, enforces)
         outcome = merge.outcome
         outcome.renewed += taken.count
-        if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
+        if !old.isEmpty { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
         // Rows that it no longer has were deleted here, without a record.
         if message.isSnapshot, isNew { try store.settle(upTo: message.horizon) }
         guard try position.includes(message.until) else { throw DatabaseError.malformedLog }
@@ -946,6 +944,23 @@ extension ChangeLog {
                 taken += try takeBack(table, key, { stamps.contains($0) }, { clocks.contains($0) })
             }
         }
+        return taken
+    }
+
+    /// Takes all entries of this peer after one of them out of the log, and their stamps from the rows.
+    private func takeBack(after last: Position.Mark, _ own: Position) throws -> [TakenRow] {
+        let count = own.sequence(of: localPeer) - last.sequence, entries = try store.entries(of: localPeer, after: last.sequence)
+        if count <= 0 { return [] }
+        var taken = try takeBack(entries)
+        if entries.count < count {
+            // The rest of the entries were pruned: only the rows still have their times.
+            for table in try tables().all {
+                for (key, _) in try store.rows(of: table) {
+                    taken += try takeBack(table, key, { $0.peer == localPeer && $0.clock > last.clock }, { _ in false })
+                }
+            }
+        }
+        try store.removeEntries(of: localPeer, after: last, for: localPeer)
         return taken
     }
 
@@ -1141,8 +1156,7 @@ extension ChangeLog {
         }
         // Others may have different entries with the numbers of those that they are not known to have.
         let last = try published()
-        let taken = try takeBack(store.entries(of: localPeer, after: last.sequence))
-        if last.sequence < own.sequence(of: localPeer) { try store.removeEntries(of: localPeer, after: last, for: localPeer) }
+        let taken = try takeBack(after: last, own)
         try store.setPosition(try position, of: name)
         // If another copy has the former name too, its messages add the name again.
         try store.forget(member: localPeer)

@@ -271,6 +271,24 @@ import TestSupport
         #expect(try rows(d) == ["new=1"])
     }
 
+    /// Its own log no longer has the entries, as it has heard of no other copy for longer than it waits.
+    @Test func renamedCopyLogsItsPrunedChangesAgain() async throws {
+        var a = try peer("a"), b = try peer("b")
+        try set(b, "b", "1")
+        for log in [b, a] { try await log.synchronize(with: store) }
+        a = at(400, a)
+        try set(a, "a", "1")
+        #expect(try await a.withLog { try $0.prune(gracePeriod: .seconds(86_400)) } > 0)
+        (a, b) = (at(400, try await renamed(a, "a2")), at(400, b))
+        for log in [a, b, a] { try await log.synchronize(with: store) }
+        for log in [a, b] { #expect(try rows(log) == ["a=1", "b=1"], "\(log.localPeer)") }
+        // Another copy takes all rows.
+        let c = at(400, try peer("c"))
+        memory.restore(memory.objects.filter { $0.key.hasSuffix("head") })
+        for log in [a, c] { try await log.synchronize(with: store) }
+        #expect(try rows(c) == ["a=1", "b=1"])
+    }
+
     /// Changes rows as a fault would: without their times, and without the log.
     private func spoil(_ log: SharedChangeLog, _ sql: SQL) async throws {
         try await log.database.write { db in
