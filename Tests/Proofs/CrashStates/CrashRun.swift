@@ -110,7 +110,7 @@ struct CrashRun {
         }
     }
 
-    /// Whether an error says that there is no room; SQLite's own for the memory that processes share is SQLITE_IOERR_SHMSIZE.
+    /// True if an error says that there is no room. SQLite's error for the memory that processes share is SQLITE_IOERR_SHMSIZE.
     private static func isFull(_ error: any Error) -> Bool {
         // The tool's errors are texts.
         guard let error = error as? DatabaseError else { return "\(error)".contains("disk is full") }
@@ -147,7 +147,7 @@ enum Child {
         init(_ run: @escaping () throws -> Void) { self.run = run }
     }
 
-    /// What fails on purpose: one change or sync, or all writes from one on.
+    /// The calls that fail on purpose: one change or sync, or all writes from one on.
     enum Failure { case once, fullDisk }
 
     /// Returns 0, 1 after an error, which is printed, or 128 and a signal; plus `KILLPOINTS_STRUCK` if a call failed on purpose.

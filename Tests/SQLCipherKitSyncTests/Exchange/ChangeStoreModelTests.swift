@@ -232,7 +232,7 @@ import TestSupport
                 #expect(round < 15, "seed \(seed): it does not come to rest")
             }
             if waiting.isEmpty || isLast { break }
-            // What follows the lost changes is lost too, where no copy has it.
+            // Changes that follow the lost ones are lost too, where no copy has them.
             let there = try peers.flatMap { try $0.rows() }
             fresh = fresh.filter { id, _ in there.contains { $0.contains(id) } }
             for place in waiting {
