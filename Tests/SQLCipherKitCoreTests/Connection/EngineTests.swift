@@ -2,10 +2,12 @@ import SQLCipherKitCore
 import Testing
 
 @Suite struct EngineTests {
-    @Test func engineReportsSQLiteAndSQLCipherVersions() {
-        #expect(SQLCipherEngine.cipherVersion == "4.19.0 community")
-        #expect(SQLCipherEngine.sqliteVersion == "3.53.4")
-        #expect(SQLCipherEngine.sourceID.hasPrefix("2026-07-24 "))
+    /// `PinsTests` compares the versions with `Vendor/pins.json`.
+    @Test func engineReportsSQLiteAndSQLCipherVersions() throws {
+        let db = try Connection(.memory)
+        #expect(try db.fetchOne(String.self, "PRAGMA cipher_version") == SQLCipherEngine.cipherVersion)
+        #expect(try db.fetchOne(String.self, "SELECT sqlite_version()") == SQLCipherEngine.sqliteVersion)
+        #expect(try db.fetchOne(String.self, "SELECT sqlite_source_id()") == SQLCipherEngine.sourceID)
         #expect(["libtomcrypt", "commoncrypto", "portable", "openssl"].contains(SQLCipherEngine.cryptoProvider))
         #expect(SQLCipherEngine.cryptoProviderVersion.first?.isNumber == true || SQLCipherEngine.cryptoProvider == "openssl")
     }
