@@ -20,7 +20,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
               1  failure, or search found nothing
               3  wrong or missing key, or a file that is not a database
               4  verify or identify found a problem, recover lost data, erase left data behind, diff or residue found something
-              5  the store of a replica has gone back to an earlier state, or has another history than what is here
+              5  the store of a replica is in an earlier state than before, or has another history
               6  verify found no problem, and could not check everything
               64  wrong usage
               130  interrupted; unfinished changes were undone

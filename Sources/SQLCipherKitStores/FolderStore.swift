@@ -23,7 +23,7 @@ public struct FolderStore: ObjectStore {
         self.path = try Paths.folder(path, of: "the store")
         let error = Self.makeFolder(self.path)
         if error != 0 {
-            throw DatabaseError.unavailableStore("the folder \(path) cannot be made: \(String(cString: strerror(error)))")
+            throw DatabaseError.unavailableStore("the folder \(path) cannot be created: \(String(cString: strerror(error)))")
         }
     }
 
@@ -172,7 +172,7 @@ public struct FolderStore: ObjectStore {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard let last = parts.last, !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "~") }),
             parts.allSatisfy({ !["", ".", ".."].contains($0) })
-        else { throw DatabaseError.unavailableStore("\(name) is no name of an object") }
+        else { throw DatabaseError.unavailableStore("\(name) is not a valid name for an object") }
         var folder = root
         for part in parts.dropLast() {
             if isNew, mkdirat(folder.descriptor, String(part), 0o700) == 0 { _ = AtomicFile.sync(folder.descriptor) }
@@ -218,7 +218,7 @@ public struct FolderStore: ObjectStore {
         }
         guard let size = file.size else { throw failure("read", name) }
         guard size <= StoredObject.largestSize else {
-            throw DatabaseError.unavailableStore("\(name) is no object: it is larger than an object can be")
+            throw DatabaseError.unavailableStore("the file \(name) is too large for an object")
         }
         var bytes = [UInt8](repeating: 0, count: min(size, count))
         let present = bytes.withUnsafeMutableBytes { file.read($0, at: size - $0.count) }

@@ -122,7 +122,7 @@ extension DatabaseError {
         DatabaseError(reason: .storeUnsupported, message: message)
     }
 
-    package static func refusedObject(_ name: String) -> DatabaseError { unavailableStore("the store has not stored \(name)") }
+    package static func refusedObject(_ name: String) -> DatabaseError { unavailableStore("the store did not store \(name)") }
 
     /// True if a store has failed, and not what it holds.
     package var isOfStore: Bool { reason == .storeUnavailable || reason == .storeUnsupported }

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 extension ByteReader {
     /// Reads bytes of a replica, and throws ``DatabaseError/Reason/replicaDamaged``.
     package init(replica bytes: some Sequence<UInt8>) {
-        self.init(bytes) { .damagedReplica("something is cut off, or of an unknown form") }
+        self.init(bytes) { .damagedReplica("an object is truncated or has an unknown form") }
     }
 
     /// A number that leaves room for adding to it.

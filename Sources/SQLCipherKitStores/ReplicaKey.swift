@@ -39,7 +39,9 @@ package final class ReplicaKey: Sendable {
                 case .raw: memory.copyBytes(from: bytes[..<32])
                 case .derived:
                     // x'…', which begins with the raw key in hexadecimal.
-                    guard bytes.count >= 67 else { throw DatabaseError(code: .internal, message: "a derived key of unknown form") }
+                    guard bytes.count >= 67 else {
+                        throw DatabaseError(code: .internal, message: "a derived key has an unknown form")
+                    }
                     for index in 0..<32 { memory[index] = digit(bytes[2 + 2 * index]) << 4 | digit(bytes[3 + 2 * index]) }
                 case .passphrase:
                     let rc = sqlcipherkit_derive_key(

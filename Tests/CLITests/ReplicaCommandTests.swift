@@ -50,7 +50,7 @@ import TestSupport
         try await Tool.runAside(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "sqlcipherkit query \(other) 'PRAGMA journal_mode")
         #expect(try !folder.names().contains("store"))
         try await Tool.runAside(["replicate", database, database, "--once"] + Tool.key).expectFailure(1, "is a file, and not a folder")
-        try await Tool.runAside(["replicate", database, database + "/b", "--once"] + Tool.key).expectFailure(1, "cannot be made: Not a directory")
+        try await Tool.runAside(["replicate", database, database + "/b", "--once"] + Tool.key).expectFailure(1, "cannot be created: Not a directory")
         try await Tool.runAside(["replicas", database] + Tool.key).expectFailure(1, "is a file, and not a folder")
         for name in ["https://example.com/b", "file:///b"] {
             try await Tool.runAside(["replicate", database, folder.path(name), "--once"] + Tool.key).expectFailure(64, "s3://BUCKET/PREFIX")
@@ -147,7 +147,7 @@ import TestSupport
         }
         try files.removeItem(atPath: store)
         try files.moveItem(atPath: folder.path("copy"), toPath: store)
-        try await Tool.runAside(["restore", target, "--from", store] + Tool.key).expectFailure(5, "the store has gone back")
+        try await Tool.runAside(["restore", target, "--from", store] + Tool.key).expectFailure(5, "the store is in an earlier state")
         try files.removeItem(atPath: target + "-restoring-state")
         try await Tool.runAside(["restore", target, "--from", store] + Tool.key).expectSuccess()
         #expect(try count("b.db") == "n\n0\n")

@@ -113,7 +113,7 @@ import TestSupport
             error = await replica.currentStatus.error
             looks += 1
         }
-        #expect(error?.message.contains("no generation after 4294967295") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("no generation can follow 4294967295") == true, "\(String(describing: error))")
         await replica.stop()
     }
 

@@ -114,7 +114,7 @@ import TestSupport
             forged.sections[0].declared = .max
             bytes = forged.bytes
         }
-        try await expectDamage(store, key, "cut off")
+        try await expectDamage(store, key, "truncated")
     }
 
     /// Such as an authentic block again and again.

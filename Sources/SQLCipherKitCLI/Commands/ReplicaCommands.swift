@@ -9,7 +9,7 @@ struct ReplicateCommand: FileCommand {
         abstract: "Keep a copy of a database in a store while programs use it.",
         discussion: """
             \(ReplicaStoreName.help) Pages are stored encrypted as they are. Runs until it is interrupted, and then stores what \
-            was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL gives it one, for good. A \
+            was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL sets this for good. A \
             second replicate on the same store ends the first. A file beside the database with the suffix -replicated- says what \
             it has in common with the store: if another machine has stored more, replicate ends with the status 5.
 

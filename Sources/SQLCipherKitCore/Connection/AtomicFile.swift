@@ -31,7 +31,7 @@ package final class AtomicFile {
         Self.removeLocked(path)
         let file = SystemFile.open(temporaryPath, O_RDWR | O_CREAT | O_EXCL)
         guard file >= 0 else {
-            let error = Self.failure(.cannotOpen, "the new file cannot be made", path)
+            let error = Self.failure(.cannotOpen, "the new file cannot be created", path)
             lock?.unlock()
             lock = nil
             throw error

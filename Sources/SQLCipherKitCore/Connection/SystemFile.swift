@@ -206,7 +206,7 @@ struct FileLock {
                 return
             }
             // The previous holder still had the file locked when it was opened here, and has removed it since.
-            let error = isKnown ? nil : AtomicFile.failure(.cannotOpen, "the new file cannot be made", path)
+            let error = isKnown ? nil : AtomicFile.failure(.cannotOpen, "the new file cannot be created", path)
             close(file)
             if let error { throw error }
         }
@@ -223,7 +223,7 @@ struct FileLock {
     private static func failure(_ database: String) -> DatabaseError {
         let folder = database.parentFolder
         guard errno == ENOENT, !DatabaseFile.exists(folder) else {
-            return AtomicFile.failure(.cannotOpen, "the new file cannot be made", database)
+            return AtomicFile.failure(.cannotOpen, "the new file cannot be created", database)
         }
         return DatabaseFile.cannotOpen(database, "the folder \(folder) does not exist")
     }

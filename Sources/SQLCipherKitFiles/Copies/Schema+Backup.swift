@@ -90,7 +90,7 @@ extension Schema {
         // A damaged database is replaced as well.
         guard let encoding = try? target.connection.fetchOne(String.self, ask) else { return }
         if try pragma("encoding", as: String.self) != encoding {
-            throw DatabaseError.misuse("the two databases keep their text in different encodings")
+            throw DatabaseError.misuse("the two databases store text in different encodings")
         }
     }
 

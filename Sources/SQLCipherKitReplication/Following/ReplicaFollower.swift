@@ -127,7 +127,7 @@ public actor ReplicaFollower {
                 return try DatabasePool(.file(path), key: key, configuration: configuration)
             } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
                 throw DatabaseError.changedReplicaKey(
-                    "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")
+                    "the key does not open the copy \(path). Follow with the former key and call changeKey(to:), or remove it")
             }
         }
     }
@@ -149,7 +149,7 @@ public actor ReplicaFollower {
         defer { end() }
         try await advance(lookingAtHead: lookingAtHead)
         if replica.isSuperseded {
-            throw DatabaseError.changedReplicaKey("the copy has the last state with its key, and changeKey(to:) goes on")
+            throw DatabaseError.changedReplicaKey("the copy has the last state with its key: call changeKey(to:) to continue")
         }
         return state.position
     }
@@ -227,7 +227,7 @@ public actor ReplicaFollower {
         guard let log, state.intent.map({ $0.generation == UInt64(state.generation) }) ?? true else { return try await replace() }
         status.newest = Replicator.Position(generation: UInt64(state.generation), commit: log.commit)
         guard log.commit >= max(state.intent?.commit ?? 0, state.place.commits) else {
-            throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
+            throw DatabaseError.rolledBackReplica("it lacks commits that it had before")
         }
         let least = max(state.intent?.commit ?? 0, state.place.commits)
         var last = log.commit, size = 0
@@ -259,7 +259,7 @@ public actor ReplicaFollower {
         // The follower waits for a generation that is not complete yet.
         if plan.position <= state.position, state.intent == nil { return false }
         guard plan.position >= max(state.position, state.intent ?? state.position) else {
-            throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
+            throw DatabaseError.rolledBackReplica("it lacks commits that it had before")
         }
         try await requirePages(of: plan.pageSize)
         let spool = try PageSpool(at: path + "-replica-pages", pageSize: plan.pageSize)
@@ -323,9 +323,9 @@ extension ReplicaFollower {
         try await begin()
         defer { end() }
         let reader = try await ReplicaReader(replica.store, key: key, holding: replica.held)
-        if reader.isSuperseded { throw DatabaseError.changedReplicaKey("this key was changed as well") }
+        if reader.isSuperseded { throw DatabaseError.changedReplicaKey("this is a former key too: give the newest key") }
         guard reader.contents.snapshot != nil, let salt = reader.key?.salt else {
-            throw DatabaseError.damagedReplica("the first snapshot is not complete")
+            throw DatabaseError.damagedReplica("the first snapshot is not complete yet")
         }
         try await requirePages(of: reader.contents.pageSize)
         try await giveCopy(key, salt, reader.held)
@@ -367,7 +367,7 @@ extension ReplicaFollower {
         guard own == size else {
             throw DatabaseError(
                 code: .mismatch,
-                message: "the replicated database has pages of \(size) bytes now: remove the copy \(path), and follow again",
+                message: "the replicated database now has pages of \(size) bytes: remove the copy \(path) and follow again",
                 path: path)
         }
     }
@@ -385,7 +385,7 @@ private final class PageSpool {
         unlink(path)
         guard let file = OwnFile.open(path, for: .creating) else {
             let reason = String(cString: strerror(errno))
-            throw DatabaseError(code: .cannotOpen, message: "\(path) cannot be made: \(reason)", path: path)
+            throw DatabaseError(code: .cannotOpen, message: "\(path) cannot be created: \(reason)", path: path)
         }
         (self.file, self.pageSize) = (file, pageSize)
         // The file goes away with the process.
@@ -394,7 +394,8 @@ private final class PageSpool {
 
     func add(_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws {
         guard page > 0, bytes.count == pageSize, file.write(bytes, at: (Int(page) - 1) * pageSize) else {
-            throw DatabaseError(code: .ioError, message: "a page cannot be kept: \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw DatabaseError(code: .ioError, message: "a page cannot be written to a temporary file: \(reason)")
         }
         present.insert(page)
     }
@@ -405,7 +406,7 @@ private final class PageSpool {
         for page in present.sorted() where page <= pageCount {
             try bytes.withUnsafeMutableBytes { bytes in
                 guard file.read(bytes, at: (Int(page) - 1) * pageSize) == pageSize else {
-                    throw DatabaseError(code: .ioError, message: "a page that was kept cannot be read")
+                    throw DatabaseError(code: .ioError, message: "a page cannot be read from a temporary file")
                 }
                 try db.replayPage(page, bytes)
             }
@@ -469,7 +470,7 @@ private struct FollowerState: Codable {
     init(_ note: [UInt8], of db: Connection, at path: String) throws {
         let key = try LogHold(db).replicaKey()
         let refusal = DatabaseFile.cannotOpen(
-            Self.path(for: path), "it is not the last note of this copy's follower: remove it and the copy, and follow again")
+            Self.path(for: path), "it is not the last note of this copy's follower: remove the note and the copy, and follow again")
         do {
             var reader = ByteReader(replica: note), found: FollowerState?
             while !reader.isAtEnd, found == nil { found = try key.open(note: try reader.prefixed(), as: Self.magic) }
@@ -488,9 +489,9 @@ private struct FollowerState: Codable {
     /// - Throws: ``DatabaseError/Reason/busy`` while another follower holds the lock.
     static func lock(_ database: String) throws -> OwnFile {
         if let lock = OwnFile.locked(path(for: database) + "-lock") { return lock }
-        guard errno == EWOULDBLOCK else { throw AtomicFile.failure(.cannotOpen, "the lock of the copy cannot be made", database) }
+        guard errno == EWOULDBLOCK else { throw AtomicFile.failure(.cannotOpen, "the copy's lock cannot be created", database) }
         throw DatabaseError(
-            code: .busy, reason: .busy, message: "another follower has the copy \(database)", path: database)
+            code: .busy, reason: .busy, message: "another follower uses the copy \(database)", path: database)
     }
 
     /// Restores the newest state to a new copy.
@@ -498,7 +499,7 @@ private struct FollowerState: Codable {
     static func restore(_ path: String, from store: CheckedStore, _ key: DatabaseKey) async throws -> FollowerState {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw DatabaseError(
-                code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
+                code: .cannotOpen, reason: .cannotOpen, message: "the file \(path) exists, and no follower created it",
                 path: path)
         }
         // A state without a copy is ignored.
@@ -508,9 +509,9 @@ private struct FollowerState: Codable {
             try await Replicator.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) { held, place, reader in
                 // A copy of a history that has ended could not continue into the new history.
                 if (try? held.require(in: reader.tail.end, reader.opening)) == nil {
-                    throw DatabaseError.damagedReplica("the first snapshot of the history that has begun is not complete")
+                    throw DatabaseError.damagedReplica("the first snapshot of the new history is not complete yet")
                 }
-                guard let key = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
+                guard let key = reader.key else { throw DatabaseError.damagedReplica("the key opens no section") }
                 state = FollowerState(generation: held.generation, place: place, held: held)
                 // The state of the file that gets the name now is unknown until the file is opened.
                 try unknown(holding: held).write(for: path, sealedWith: [key])

@@ -87,16 +87,16 @@ struct ReplicaBlock {
     static func open(_ object: UnsafeRawBufferPointer, at offset: Int, with key: ReplicaKey) throws -> Opened {
         guard object.count - offset >= headerCount, object.slice(offset..<offset + 5).elementsEqual(magic),
             let kind = Kind(rawValue: object[offset + 5])
-        else { throw DatabaseError.damagedReplica("an object does not hold what it should") }
+        else { throw DatabaseError.damagedReplica("an object does not have the expected content") }
         var header = ByteReader(replica: object.slice(offset + 8..<offset + headerCount))
         let generation = try header.number(UInt32.self), count = try header.number(Int.self, bytes: 4)
         let pageSize = try header.number(Int.self, bytes: 4), size = try header.number(Int.self, bytes: 4)
-        guard (512...65536).contains(pageSize) else { throw DatabaseError.damagedReplica("an object has an impossible page size") }
+        guard (512...65536).contains(pageSize) else { throw DatabaseError.damagedReplica("an object has an invalid page size") }
         let first = try header.number(UInt64.self), predecessor = Array(try header.take(ReplicaKey.tagCount))
-        guard first < 1 << 60 else { throw DatabaseError.damagedReplica("an object has an impossible position") }
+        guard first < 1 << 60 else { throw DatabaseError.damagedReplica("an object has an invalid position") }
         let pages = offset + headerCount..<offset + headerCount + count * pageSize
         let end = pages.upperBound + size + ReplicaKey.tagCount
-        guard end <= object.count else { throw DatabaseError.damagedReplica("an object is cut off") }
+        guard end <= object.count else { throw DatabaseError.damagedReplica("an object is truncated") }
         let table = header.rest().withUnsafeBytes { nonce in
             key.open(object.slice(pages.upperBound..<end), with: object.slice(offset..<pages.upperBound), nonce: nonce)
         }
@@ -140,7 +140,7 @@ extension DatabaseError {
         code: .busy, reason: .replicaFenced, message: "another writer has taken over the replica in the store")
 
     static func rolledBackReplica(_ message: String) -> DatabaseError {
-        DatabaseError(code: .mismatch, reason: .replicaRolledBack, message: "the store has gone back: \(message)")
+        DatabaseError(code: .mismatch, reason: .replicaRolledBack, message: "the store is in an earlier state: \(message)")
     }
 
     static func forkedReplica(_ message: String) -> DatabaseError {

@@ -88,12 +88,12 @@ struct TermOpening {
         if place.isNone || place.term == term { return }
         guard let end = ancestry.first(where: { $0.term == place.term }) else {
             if known.contains(where: { $0.term == term }) {
-                throw DatabaseError.rolledBackReplica("it shows a former writer, and not the one after it")
+                throw DatabaseError.rolledBackReplica("it lacks the commits of its last writer")
             }
-            throw DatabaseError.forkedReplica("what is here is not in it")
+            throw DatabaseError.forkedReplica("it does not contain the commits of this database")
         }
         guard place.link < end.link || place == end else {
-            throw DatabaseError.forkedReplica("another writer has gone on from an earlier state than what is here")
+            throw DatabaseError.forkedReplica("another writer continued from an earlier state than this database has")
         }
     }
 }
@@ -111,7 +111,7 @@ struct HeldPlace: Codable {
     /// The number of the next generation. A note or an object may claim any number.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the number is the largest.
     static func generation(after number: UInt32) throws -> UInt32 {
-        guard number < largestGeneration else { throw DatabaseError.damagedReplica("there is no generation after \(number)") }
+        guard number < largestGeneration else { throw DatabaseError.damagedReplica("no generation can follow \(number)") }
         return number + 1
     }
 
@@ -123,9 +123,9 @@ struct HeldPlace: Codable {
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``.
     func require(in end: ChainPlace, _ opening: TermOpening) throws {
         guard place.term == end.term else { return try opening.require(place, known: ancestry) }
-        if place.link > end.link { throw DatabaseError.rolledBackReplica("it lacks the last commits that are here") }
+        if place.link > end.link { throw DatabaseError.rolledBackReplica("it lacks commits that it had before") }
         if place.link == end.link, place.tag != end.tag {
-            throw DatabaseError.forkedReplica("its last commits are not those here")
+            throw DatabaseError.forkedReplica("its last commits differ from the last commits of this database")
         }
     }
 }

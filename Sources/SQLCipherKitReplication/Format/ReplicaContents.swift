@@ -66,7 +66,7 @@ struct ReplicaContents {
         counter = try reader.position()
         for _ in 0..<(try reader.count(atMost: 4 * ReplicaHead.largestSectionCount)) { formers.append(Array(try reader.take(8))) }
         index = try ReplicaIndex(&reader)
-        guard reader.isAtEnd else { throw DatabaseError.damagedReplica("the head is of an unknown form") }
+        guard reader.isAtEnd else { throw DatabaseError.damagedReplica("the head has an unknown form") }
     }
 }
 

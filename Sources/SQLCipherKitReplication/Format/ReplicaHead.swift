@@ -63,14 +63,14 @@ struct ReplicaHead {
     init(_ bytes: [UInt8]) throws {
         var reader = ByteReader(replica: bytes)
         guard let magic = try? reader.take(5), magic.elementsEqual(Self.magic) else {
-            throw DatabaseError.damagedReplica("the head is of an unknown form")
+            throw DatabaseError.damagedReplica("the head has an unknown form")
         }
         let gone = try reader.varint(), limit = UInt64(Self.largestSectionCount)
         guard gone <= 4 * limit else { throw DatabaseError.damagedReplica("the head has too many removed sections") }
         for _ in 0..<gone { removed.append(Array(try reader.take(8))) }
         let count = try reader.varint()
         guard count <= limit else {
-            throw DatabaseError.damagedReplica("the head has \(count) sections, and a replica makes at most \(limit)")
+            throw DatabaseError.damagedReplica("the head has \(count) sections, and at most \(limit) are possible")
         }
         for _ in 0..<count {
             let id = try reader.take(8), salt = try reader.take(16), nonce = try reader.take(ReplicaKey.nonceCount)
@@ -88,7 +88,7 @@ struct ReplicaHead {
         guard let object = try await store.get(name) else {
             if try await store.get(formerName) != nil {
                 throw DatabaseError.damagedReplica(
-                    "it has the form of an unreleased version, which this version does not read: begin in an empty store")
+                    "an unreleased version stored it, which this version cannot read: begin in an empty store")
             }
             return nil
         }

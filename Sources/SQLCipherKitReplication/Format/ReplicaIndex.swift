@@ -191,7 +191,7 @@ extension ReplicaIndex.PageEntry {
         var reader = ByteReader(replica: blocks[0].block.record)
         let entries = try ReplicaIndex.entries(&reader)
         guard reader.isAtEnd, entries.reduce(0, { $0 + $1.count }) == count else {
-            throw DatabaseError.damagedReplica("a page of the index is of an unknown form")
+            throw DatabaseError.damagedReplica("a page of the index has an unknown form")
         }
         return entries
     }
@@ -299,7 +299,7 @@ extension ReplicaIndex.Entry {
                 age: try reader.position())
             entry.tag = Array(try reader.take(ReplicaKey.tagCount))
             self = .page(entry)
-        default: throw DatabaseError.damagedReplica("the index has an entry of an unknown form")
+        default: throw DatabaseError.damagedReplica("an entry of the index has an unknown form")
         }
     }
 }

@@ -81,7 +81,7 @@ struct ReplicaReader {
 
     private mutating func readHead() async throws {
         guard let (head, object) = try await ReplicaHead.read(store), !head.sections.isEmpty else {
-            if !section.isEmpty { throw DatabaseError.rolledBackReplica("there is no replica any more: it has no head") }
+            if !section.isEmpty { throw DatabaseError.rolledBackReplica("its head is missing") }
             throw DatabaseError(
                 code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no head")
         }
@@ -111,20 +111,20 @@ struct ReplicaReader {
         if head.sections.contains(where: { $0.id == section }) {
             throw DatabaseError.damagedReplica("the head was changed, or is sealed with another key")
         }
-        if key != nil { throw DatabaseError.changedReplicaKey("what it opened was removed, or replaced by something else") }
+        if key != nil { throw DatabaseError.changedReplicaKey("the content under the former key was removed or replaced") }
         throw DatabaseError(
             code: .notADatabase, reason: .replicaDamaged,
-            message: "the key does not open the replica: it is that of another database or a former one, or the store has changed")
+            message: "the key does not open the replica: it is a former key or another database's key, or the store was changed")
     }
 
     /// Makes sure that a section is the followed section or a later section.
     private func follow(_ id: [UInt8], _ contents: ReplicaContents) throws {
         guard let last = sections.last, last != id else { return }
         if sections.contains(id), head.sections.contains(where: { $0.id == last }) {
-            throw DatabaseError.changedReplicaKey("this key is a former one")
+            throw DatabaseError.changedReplicaKey("this is a former key: give the newest key")
         }
         if sections.contains(id) { throw DatabaseError.rolledBackReplica("it shows the state before the key was changed") }
-        guard contents.formers.contains(last) else { throw DatabaseError.forkedReplica("it is that of another database") }
+        guard contents.formers.contains(last) else { throw DatabaseError.forkedReplica("it belongs to another database") }
     }
 
     /// Derives the key for a salt, once. Sections of one passphrase usually have one salt.
@@ -373,7 +373,7 @@ extension ReplicaReader {
         switch moment {
         case .newest:
             guard let plan = try await newestPlan() else {
-                throw DatabaseError.damagedReplica("the first snapshot is not complete")
+                throw DatabaseError.damagedReplica("the first snapshot is not complete yet")
             }
             return plan
         case .position(let position):
@@ -460,7 +460,7 @@ extension ReplicaReader {
     }
 
     private func noSuch(_ moment: Replicator.RestorePoint) -> DatabaseError {
-        .invalidArgument("the store has no state for \(moment): it is beyond the retention, or not there yet")
+        .invalidArgument("the store has no state for \(moment): it is older than the retention, or not stored yet")
     }
 
     /// The last commit in a block of at most this time.

@@ -84,7 +84,7 @@ extension Replicator {
         _ report: (@Sendable (DatabaseProgress) throws -> Void)?, _ recordInterval: Duration,
         _ announce: (HeldPlace, ReplicaReader.Place, ReplicaReader) throws -> Void, _ goesOn: inout Bool
     ) async throws -> Position {
-        guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
+        guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("the key opens no section") }
         let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
         let file = try RestoredFile(at: path, replacing: replacing)
         var progress = RestoreProgress(plan, holding: reader.held)
@@ -199,7 +199,7 @@ extension Replicator {
         let store = CheckedStore(store)
         guard let (head, _) = try await ReplicaHead.read(store) else {
             guard try await !store.list(prefix: "").contains(where: { ReplicaHead.isObject($0.name) }) else {
-                throw DatabaseError.damagedReplica("the store has objects of a replica, and no head")
+                throw DatabaseError.damagedReplica("the store has objects of a replica, but no head")
             }
             return nil
         }
@@ -251,7 +251,7 @@ private struct RestoreProgress: Codable {
             self = progress
         } catch {
             throw DatabaseError.damagedReplica(
-                "what an interrupted restore has left is of an unknown form: remove the file -restoring-state"
+                "the note of an interrupted restore has an unknown form: remove the file whose name ends in -restoring-state"
             )
         }
     }
@@ -268,7 +268,7 @@ private struct RestoreProgress: Codable {
             guard case .newest = moment else { return false }
             throw DatabaseError(
                 code: error.code, reason: error.reason,
-                message: error.message + ". To restore what it has all the same, remove \(path)-restoring-state", path: path)
+                message: error.message + ". To restore the store's state anyway, remove \(path)-restoring-state", path: path)
         }
         return true
     }

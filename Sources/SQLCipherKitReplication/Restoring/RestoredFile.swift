@@ -54,7 +54,7 @@ package final class RestoredFile {
         AtomicFile.flushFolder(of: pagesPath)
         removePages()
         pages = OwnFile.open(pagesPath, for: .creating)
-        if pages == nil { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", pagesPath) }
+        if pages == nil { throw AtomicFile.failure(.cannotOpen, "the new file cannot be created", pagesPath) }
         // A record must not be found beside the former pages.
         AtomicFile.flushFolder(of: pagesPath)
     }
@@ -81,7 +81,7 @@ package final class RestoredFile {
     /// Cuts the file to its final size.
     package func truncate(to size: Int) throws {
         guard let pages, ftruncate(pages.descriptor, off_t(size)) == 0 else {
-            throw AtomicFile.failure(.ioError, "the new file cannot be cut", file.path)
+            throw AtomicFile.failure(.ioError, "the new file cannot be truncated", file.path)
         }
     }
 

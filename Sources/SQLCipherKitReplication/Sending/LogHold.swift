@@ -81,7 +81,7 @@ final class LogHold {
             guard rc == SQLITE_ERROR, try connection.main.hasWAL else {
                 if rc == SQLITE_ERROR {
                     throw DatabaseError.misuse(
-                        "only a database with a write-ahead log can be replicated: PRAGMA journal_mode = WAL gives it one")
+                        "only a database with a write-ahead log can be replicated: set PRAGMA journal_mode = WAL")
                 }
                 throw DatabaseError(rc: rc, database: nil)
             }

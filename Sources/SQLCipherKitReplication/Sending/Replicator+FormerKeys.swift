@@ -18,12 +18,12 @@ extension Replicator {
         var reader = try await ReplicaReader(store, key: key)
         for _ in 0..<100 {
             if reader.isSuperseded {
-                throw DatabaseError.changedReplicaKey("the newest key is needed to remove what former ones open")
+                throw DatabaseError.changedReplicaKey("give the newest key to remove the content of former keys")
             }
             guard reader.contents.snapshot != nil else {
                 throw DatabaseError(
                     code: .busy, reason: .busy,
-                    message: "the first snapshot with the key is not complete: a replica has to store it")
+                    message: "the first snapshot with this key is not complete: let a replica store it, and try again")
             }
             var head = reader.head
             if head.sections.count > 1 {
@@ -40,7 +40,7 @@ extension Replicator {
             for id in head.removed { count += try await removeSection(id, in: store) }
             return count
         }
-        throw DatabaseError.unavailableStore("the head changes all the time")
+        throw DatabaseError.unavailableStore("the head changed at each attempt: try again later")
     }
 
     /// Removes the objects of a section that was taken out of the head.

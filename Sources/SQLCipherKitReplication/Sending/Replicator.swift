@@ -140,7 +140,7 @@ public actor Replicator {
         _ location: DatabaseLocation, _ key: DatabaseKey, _ pool: DatabasePool?, _ store: any ObjectStore, _ options: Options
     ) throws {
         guard (1 << 16...1 << 28).contains(options.objectSize), options.checkpointSize > 0, options.maximumWALSize > 0 else {
-            throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
+            throw DatabaseError.invalidArgument("objectSize is 64 KiB to 256 MiB; checkpointSize and maximumWALSize are above 0")
         }
         (self.location, encryption, self.pool, self.options) = (location, key, pool, options.bounded)
         self.store = CheckedStore(store)
@@ -404,7 +404,7 @@ extension Replicator {
             source?.release()
             throw DatabaseError(
                 code: .busy, reason: .snapshotLost,
-                message: "the database's log was restarted by a program that does not keep its locks")
+                message: "another program restarted the database's log in spite of its locks")
         }
         try await maintain()
     }
@@ -622,8 +622,8 @@ extension Replicator {
         let parts = 2 + Int(source.position.pages) / max(1, options.objectSize / source.pageSize)
         guard parts <= ReplicaIndex.mostObjects else {
             throw DatabaseError.invalidArgument(
-                "a snapshot of \(source.position.pages) pages would have \(parts) objects, of \(ReplicaIndex.mostObjects) at most: "
-                    + "Replicator.Options.objectSize must be larger")
+                "a snapshot of \(source.position.pages) pages would have \(parts) objects, more than \(ReplicaIndex.mostObjects): "
+                    + "increase Replicator.Options.objectSize")
         }
         let number = nextNumber()
         snapshot = try SnapshotRun(number, of: source, at: contents, after: tag)
@@ -783,7 +783,7 @@ extension Replicator {
     private func require(_ object: UnprovenObject) async throws {
         if try await isThere(object) { return }
         giveUpTerm()
-        throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
+        throw DatabaseError.rolledBackReplica("it lacks \(object.name). This replica stores a snapshot next")
     }
 
     /// Returns whether the store has an object. A missing object is replaced by a closing, which no reader uses. If the answer to
@@ -809,7 +809,7 @@ extension Replicator {
     /// Decides what to do if the store has another head than the head that this replica stored.
     private func judge(_ present: StoredObject?, _ pending: PendingHead) async throws {
         guard let source else { return }
-        guard let present else { return try sawFormerState("there is no head") }
+        guard let present else { return try sawFormerState("the head is missing") }
         let other = try ReplicaHead(present.bytes)
         guard let last = other.sections.last else { return try sawFormerState("the head has no section") }
         guard let wanted = pending.head.sections.last else { throw DatabaseError.fencedReplica }
@@ -828,7 +828,7 @@ extension Replicator {
         }
         // An earlier head of this term, or a head of an earlier term.
         guard formerTerms.contains(shown.place.term) else { throw DatabaseError.fencedReplica }
-        try sawFormerState("it shows an earlier head than the one that was stored")
+        try sawFormerState("it shows an earlier head than this replica stored")
     }
 
     /// The store shows an earlier state. An eventually consistent store soon shows the present state. A store that was restored
@@ -837,7 +837,7 @@ extension Replicator {
         sightings += 1
         guard sightings >= 3 else { throw DatabaseError.unavailableStore("the store is not up to date: \(what)") }
         giveUpTerm()
-        throw DatabaseError.rolledBackReplica("\(what), and this replica goes on with a snapshot")
+        throw DatabaseError.rolledBackReplica("\(what). This replica stores a snapshot next")
     }
 
     /// Gives up the term. The next term continues from the last place of this term, even if the store lacks it.
@@ -851,14 +851,16 @@ extension Replicator {
     /// Decides what to do if the store already has a link with the next number.
     private func judgeLink(_ name: String, _ bytes: [UInt8]) async throws {
         guard let key = source?.key else { return }
-        guard let present = try await store.get(name) else { throw DatabaseError.unavailableStore("\(name) is there, and is not") }
+        guard let present = try await store.get(name) else {
+            throw DatabaseError.unavailableStore("the object \(name) can be neither stored nor read")
+        }
         // An earlier attempt stored the link, although the request failed.
         if present.bytes == bytes { return }
         if (try? ReplicaBlock.openAll(present.bytes, with: key)) != nil { throw DatabaseError.fencedReplica }
         sightings += 1
-        guard sightings >= 3 else { throw DatabaseError.damagedReplica("the object \(name) is not what was stored") }
+        guard sightings >= 3 else { throw DatabaseError.damagedReplica("this replica did not store the object \(name)") }
         giveUpTerm()
-        throw DatabaseError.damagedReplica("the object \(name) is another's: this replica goes on without it")
+        throw DatabaseError.damagedReplica("another program stored the object \(name): this replica continues without it")
     }
 }
 
@@ -974,7 +976,7 @@ extension Replicator {
         count(\.headBytes, bytes.count)
         if let new = try await put(ReplicaHead.name, bytes, if: version.map { .isVersion($0) } ?? .isAbsent) { return new }
         guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
-            throw DatabaseError.unavailableStore("the head has changed in the meantime")
+            throw DatabaseError.unavailableStore("the head was changed in the meantime")
         }
         return again.version
     }
@@ -985,7 +987,7 @@ extension Replicator {
         let name = names.link(tail.end.link, of: tail.end.term)
         if try await put(name, try closing(after: tail.end.tag, with: key), if: .isAbsent) == nil {
             // The term's writer has stored a link, or another writer or this writer has closed the term: look again.
-            throw DatabaseError.unavailableStore("another writer is storing")
+            throw DatabaseError.unavailableStore("another writer is storing the replica")
         }
     }
 
@@ -1122,8 +1124,8 @@ extension Replicator {
 
     private func lacking(_ memory: ReplicaMemory?) -> DatabaseError {
         .forkedReplica(
-            "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
-                + "database, remove \(memory?.path ?? "")")
+            "it has commits that this database lacks. Restore the newest state, or begin another history with this "
+                + "database: remove \(memory?.path ?? "")")
     }
 
     /// The database's place in the newest section of the store, from which the replica continues in a new section because the key
@@ -1260,7 +1262,7 @@ extension Replicator {
             isReplaced = true
             throw DatabaseError(
                 code: .mismatch, reason: .databaseReplaced,
-                message: "the file \(path) was replaced: what was committed to the former one and not stored is lost", path: path)
+                message: "the file \(path) was replaced: commits to the former file that were not stored are lost", path: path)
         }
     }
 

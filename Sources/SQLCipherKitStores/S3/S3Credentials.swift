@@ -37,11 +37,11 @@
             let profile = profile ?? environment["AWS_PROFILE"] ?? "default"
             let path = environment["AWS_SHARED_CREDENTIALS_FILE"] ?? HomeFolder.path(environment) + "/.aws/credentials"
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw DatabaseError.unavailableStore("there are no credentials in the environment, and no file \(path)")
+                throw DatabaseError.unavailableStore("no credentials are in the environment, and there is no file \(path)")
             }
             let values = values(in: String(decoding: bytes, as: UTF8.self), section: profile)
             guard let key = values["aws_access_key_id"], let secret = values["aws_secret_access_key"] else {
-                throw DatabaseError.unavailableStore("the file \(path) has no credentials for \(profile)")
+                throw DatabaseError.unavailableStore("the file \(path) has no credentials for the profile \(profile)")
             }
             return S3Credentials(accessKey: key, secretKey: secret, sessionToken: values["aws_session_token"])
         }

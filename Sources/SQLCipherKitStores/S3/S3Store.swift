@@ -82,7 +82,7 @@
         ) throws {
             let parts = url.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             guard url.hasPrefix("s3://"), let bucket = parts.first, !bucket.isEmpty else {
-                throw DatabaseError.unavailableStore("\(url) names no bucket: s3://BUCKET/PREFIX does")
+                throw DatabaseError.unavailableStore("\(url) names no bucket: use the form s3://BUCKET/PREFIX")
             }
             var prefix = parts.count > 1 ? String(parts[1]) : ""
             while prefix.hasSuffix("/") { prefix.removeLast() }
@@ -224,16 +224,16 @@
                 case 200: return true
                 case 501:
                     throw DatabaseError.unsupportedStore(
-                        "the server has no conditional writes (\(header)), which keep two writers apart")
+                        "the server does not support conditional writes (\(header)), which two writers need")
                 default: throw response.error
                 }
             }
             // The first time, the object is not there yet.
             if try await isStored(.isAbsent, "If-None-Match"), try await isStored(.isAbsent, "If-None-Match") {
-                throw DatabaseError.unsupportedStore("the server ignores If-None-Match, which keeps two writers apart")
+                throw DatabaseError.unsupportedStore("the server ignores If-None-Match, which two writers need")
             }
             if try await isStored(.isVersion("\"00000000000000000000000000000000\""), "If-Match") {
-                throw DatabaseError.unsupportedStore("the server ignores If-Match, which keeps two writers apart")
+                throw DatabaseError.unsupportedStore("the server ignores If-Match, which two writers need")
             }
             proof.give()
         }
@@ -339,7 +339,7 @@
             var error: DatabaseError {
                 let text = String(decoding: bytes.prefix(2000), as: UTF8.self), code = S3Listing.element("Code", in: text) ?? ""
                 let word = code.utf8.prefix(64).filter { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0 & 0xdf) }
-                let redirect = (300..<400).contains(status) ? "; it redirects, and a signed request is not sent elsewhere" : ""
+                let redirect = (300..<400).contains(status) ? "; it redirects, and signed requests do not follow redirects" : ""
                 return .unavailableStore("the store answered \(status) \(String(decoding: word, as: UTF8.self))\(redirect)")
             }
 
@@ -387,7 +387,7 @@
                 group.addTask { try await answer(to: request, isObject: !name.isEmpty, seconds) }
                 group.addTask {
                     try await Task.sleep(for: .seconds(seconds))
-                    throw DatabaseError.unavailableStore("the answer has taken longer than \(seconds) seconds")
+                    throw DatabaseError.unavailableStore("the answer took longer than \(seconds) seconds")
                 }
                 defer { group.cancelAll() }
                 guard let response = try await group.next() else { throw CancellationError() }
@@ -402,7 +402,7 @@
             let content = try await response.body.collect(upTo: limit)
             if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), request.method == .GET,
                 length != content.readableBytes
-            { throw DatabaseError.unavailableStore("an object was cut off") }
+            { throw DatabaseError.unavailableStore("an object was truncated") }
             return Response(
                 status: Int(response.status.code), version: response.headers.first(name: "etag"),
                 size: response.headers.first(name: "content-length").flatMap { Int($0) },

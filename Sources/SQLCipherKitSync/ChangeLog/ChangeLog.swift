@@ -80,7 +80,7 @@ public final class ChangeLog {
             throw Self.invalidPeerName
         }
         if let unknown = rules.keys.first(where: { !tables.contains(name: $0) }) {
-            throw DatabaseError.invalidArgument("there is a rule for \(unknown), which is not among the logged tables")
+            throw DatabaseError.invalidArgument("there is a rule for \(unknown), which is not a logged table")
         }
         connection = db
         self.localPeer = peer
@@ -108,14 +108,14 @@ public final class ChangeLog {
         if owner != nil, try store.state("format", as: Int.self) != ChangeLogStore.format {
             throw DatabaseError(
                 code: .schema,
-                message: "the change log in the database is of another version of change logs: ChangeLog.delete(from:) removes it")
+                message: "another version of this package made the database's change log: ChangeLog.delete(from:) removes it")
         }
         if owner == localPeer { return }
         if let owner {
             let members = try store.members()
             guard members[localPeer] == false, try store.ownPosition(of: owner).sequence(of: localPeer) == 0 else {
                 throw DatabaseError.misuse(
-                    "the log belongs to the peer \(owner): before the database is copied for \(localPeer), call add(peer:) there")
+                    "the log belongs to the peer \(owner): call add(peer:) for \(localPeer) there before you copy the database")
             }
             try store.setPosition(try store.ownPosition(of: owner), of: localPeer)
         } else {
@@ -130,8 +130,8 @@ public final class ChangeLog {
         DatabaseError(
             code: .schema,
             message: """
-                a table of the log was dropped, made again or renamed in the log's write, which cannot record that: do it outside, \
-                where it is noticed
+                a logged table was dropped, created again or renamed inside the log's write, which cannot record that: do it \
+                outside of write
                 """)
     }
 
@@ -379,7 +379,7 @@ extension ChangeLog {
             throw DatabaseError.misuse(
                 """
                 rows of \(changed.map(\.name).joined(separator: ", ")) were changed outside of the log's write: \
-                logOutsideChanges() takes them into it
+                call logOutsideChanges() to log them
                 """)
         }
         let changes = try outsideChanges(tables)
@@ -469,7 +469,7 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
     public func remove(peer name: String) throws {
         if name == localPeer || !name.isPeerName {
-            throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here")
+            throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here: it is this peer, or the name is invalid")
         }
         try connection.transaction { _ in try store.remove(member: name) }
     }
@@ -503,7 +503,7 @@ extension ChangeLog {
             guard entries.count == lacking else {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,
-                    message: "entries that the peer lacks have been pruned: it needs snapshot(), or a copy of this database")
+                    message: "entries that the peer lacks were pruned: send it snapshot() or a copy of this database")
             }
             // Each entry is later than the entries that it depends on.
             entries.sort { $0.stamp < $1.stamp }
@@ -531,17 +531,17 @@ extension ChangeLog {
         DatabaseError(
             code: .error, reason: .copyRestored,
             message: """
-                others have changes of the peer \(peer) that this copy does not have: it was restored from an older state, or \
-                another copy uses its name. resolveRestore(.keepingThisState) goes on with the rows that it has now, and \
-                resolveRestore(.takingOthers) takes what the others have
+                other copies have changes of the peer \(peer) that this copy lacks: it was restored from an older state, or \
+                another copy uses its name. Call resolveRestore(.keepingThisState) to keep the rows of this copy, or \
+                resolveRestore(.takingOthers) to take the rows of the others
                 """)
     }
 
     private static func fork(_ peer: String) -> DatabaseError {
         .misuse(
             """
-            two different histories of the peer \(peer) have met: two copies use its name, or it was restored from a backup after \
-            it had sent its changes. rename(to:) gives one of them a new name
+            two copies have different histories of the peer \(peer): both use its name, or one was restored from a backup after \
+            it had sent changes. Give one of the copies a new name with rename(to:)
             """)
     }
 
@@ -650,7 +650,7 @@ extension ChangeLog {
     private func sent(_ make: (Connection) throws -> Message) throws -> Message {
         if connection.isInTransaction {
             throw DatabaseError.misuse(
-                "a message cannot be made inside a transaction: a rollback would undo what the message has told other copies")
+                "a message cannot be created inside a transaction: a rollback could remove entries that other copies have")
         }
         let message = try connection.transaction(.deferred) { db in
             try lookOutside()
@@ -809,7 +809,7 @@ extension ChangeLog {
     ) throws {
         if message.removed.contains(localPeer) {
             throw DatabaseError.misuse(
-                "this peer was removed: it must start from a copy of another peer's database, under a new name")
+                "this peer was removed: start again from a copy of another peer's database, under a new name")
         }
         if try store.members()[message.sender] == true {
             throw DatabaseError.misuse("the message comes from the peer \(message.sender), which was removed")
@@ -833,7 +833,7 @@ extension ChangeLog {
             guard !isOther, own.sequence(of: origin) >= mark.sequence else {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,
-                    message: "entries before the message are missing: ask for the changes since this peer's position")
+                    message: "entries before this message are missing: ask the sender for the changes since this peer's position")
             }
             try check(origin, mark, own)
         }
@@ -1110,8 +1110,8 @@ extension ChangeLog {
         throw DatabaseError(
             code: .abort,
             message: """
-                \(what()) is \(hours) hours ahead of this device's clock: one of the two clocks is wrong. Once they agree, \
-                repairClock() mends the log of the device whose clock was wrong
+                \(what()) is \(hours) hours ahead of this device's clock: one of the two clocks is wrong. Correct it, then \
+                call repairClock() on the device whose clock was wrong
                 """)
     }
 }
@@ -1152,7 +1152,7 @@ extension ChangeLog {
     private func takeName(_ name: String, _ enforces: Bool) throws -> Int {
         let own = try position
         guard try store.members()[name] == nil, own.sequence(of: name) == 0 else {
-            throw DatabaseError.invalidArgument("there is or was a peer \(name)")
+            throw DatabaseError.invalidArgument("the name \(name) belongs or belonged to a peer: choose another name")
         }
         // Others may have different entries with the numbers of those that they are not known to have.
         let last = try published()

@@ -98,7 +98,7 @@ struct ChangeLogStore {
 
     func settings() throws -> ChangeLog.Settings? {
         guard try db.main.hasTable("changelog_state"), let text = try state("settings", as: Data.self) else { return nil }
-        return try Self.decoded(text, "changelog_state are not its settings: opening the log writes them again")
+        return try Self.decoded(text, "changelog_state are not settings: open the log to write them again")
     }
 
     /// - Parameter problem: the rest of a sentence about the rows of the log.
@@ -193,7 +193,7 @@ struct ChangeLogStore {
         var chains: [[UInt8]: ChangeChain] = [:]
         for (name, state) in rows {
             let chain: ChangeChain = try Self.decoded(
-                state, "changelog_chain do not say what was read of a store: without that table's rows, all is read again")
+                state, "changelog_chain are not a place in a store: delete the table's rows to read the store again")
             let numbers = [chain.next, chain.wholeAt, Int64(chain.wholeSize), Int64(chain.size), Int64(chain.lastSize)]
             let times = [chain.time, chain.checked ?? 0, chain.asked ?? 0, chain.askedAt ?? 0, chain.answered ?? 0]
             guard numbers.allSatisfy({ (0...1 << 50).contains($0) }), times.allSatisfy({ $0.magnitude < 1 << 50 }) else {

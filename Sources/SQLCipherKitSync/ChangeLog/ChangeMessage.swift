@@ -62,7 +62,7 @@ extension ChangeLog {
             guard data.starts(with: Self.mark) else { throw DatabaseError.malformedLog }
             guard data.starts(with: Self.mark + Self.version) else {
                 throw DatabaseError(
-                    code: .corrupt, message: "the message is of another version of change logs: update the older program")
+                    code: .corrupt, message: "the message has the format of another version: update the older program")
             }
             var reader = ByteReader(log: data.dropFirst(Self.mark.count + Self.version.count))
             sender = try reader.peer()

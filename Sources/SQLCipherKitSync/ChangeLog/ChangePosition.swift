@@ -28,7 +28,7 @@ extension ChangeLog {
                 identity = try container.decode(Int64.self, forKey: .identity)
                 guard Self.sequences.contains(sequence), (0...ChangeStamp.latest).contains(clock) else {
                     throw DecodingError.dataCorrupted(
-                        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no position of a change log"))
+                        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a position of a change log"))
                 }
             }
 

@@ -67,13 +67,13 @@ struct LoggedTables {
         for name in names {
             guard let form = try schema.form(of: name), form.kind == .table, !form.name.isKeptFromSQL,
                 !form.name.hasNamePrefix("sqlite_"), !form.name.hasNamePrefix(ChangeLogStore.prefix)
-            else { throw DatabaseError.invalidArgument("there is no table \(name) that a log can have") }
+            else { throw DatabaseError.invalidArgument("there is no table \(name) that can be logged") }
             // Merged row by row, the chunks of two copies would fit neither.
             if let index = VectorNames.index(of: form.name, endingIn: [""] + VectorNames.tables, among: others) {
-                throw DatabaseError.invalidArgument("the vectors of \(index) cannot be logged: each copy makes its own")
+                throw DatabaseError.invalidArgument("the vectors of \(index) cannot be logged: each copy creates its own")
             }
             guard let identity = try RowKey(of: form.name, in: schema) else {
-                throw DatabaseError.invalidArgument("the table \(name) has no primary key, without which its rows cannot be logged")
+                throw DatabaseError.invalidArgument("the table \(name) has no primary key: its rows cannot be logged")
             }
             try identity.requireCanonical(for: "a change log")
             if places[SQLName(name)] != nil { throw DatabaseError.invalidArgument("the table \(name) is named twice") }

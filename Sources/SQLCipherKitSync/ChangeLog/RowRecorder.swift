@@ -58,10 +58,10 @@ struct RowRecorder {
                 try table.identity.requireCanonical(for: ChangeLog.name)
                 try table.identity.requireValues(in: connection.main, for: ChangeLog.name)
             }
-            return .invalidArgument("\(ChangeLog.name) cannot have the row with NULL in its key that was there for a time")
+            return .invalidArgument("\(ChangeLog.name) cannot have a row that had NULL in its key for a time")
         case SQLITE_SCHEMA:
             return DatabaseError(
-                code: .schema, message: "a table of the log has lost its key or a column since the write began to change it")
+                code: .schema, message: "a logged table lost its key or a column during the write")
         case SQLITE_MISMATCH:
             return DatabaseError(
                 code: .mismatch, reason: .typeMismatch, message: "a value is text that is not well-formed UTF-8")

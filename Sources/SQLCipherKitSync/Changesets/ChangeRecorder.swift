@@ -130,7 +130,7 @@ public final class ChangeRecorder: ConnectionDependent {
             // Finds which table it was.
             try schema.requireCanonicalKeys(tables, for: Self.name)
             try schema.requireKeys(tables, for: Self.name)
-            throw DatabaseError.invalidArgument("\(Self.name) cannot have the row with NULL in its key that was there for a time")
+            throw DatabaseError.invalidArgument("\(Self.name) cannot have a row that had NULL in its key for a time")
         }
     }
 

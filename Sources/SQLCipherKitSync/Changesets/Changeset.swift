@@ -127,7 +127,7 @@ public struct Changeset: Hashable, Sendable {
     /// Checks that no part extends beyond the end of the bytes, and lends them to `body`. The pointer is mutable because SQLite's
     /// functions declare it that way; they do not write to it.
     fileprivate func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws -> R) throws -> R {
-        guard data.count < Int(Int32.max) else { throw DatabaseError.invalidArgument("a changeset of over 2 GB") }
+        guard data.count < Int(Int32.max) else { throw DatabaseError.invalidArgument("the changeset is larger than 2 GB") }
         return try data.withBytes { bytes in
             guard ChangesetFormat.isWhole(bytes) else { throw Self.failure(SQLITE_CORRUPT) }
             return try body(UnsafeMutableRawPointer(mutating: bytes.baseAddress), Int32(bytes.count))
@@ -147,9 +147,9 @@ public struct Changeset: Hashable, Sendable {
 
     static func failure(_ rc: Int32) -> DatabaseError {
         switch rc & 0xff {
-        case SQLITE_CORRUPT: DatabaseError(code: .corrupt, message: "the bytes are not a changeset, or not one for this use")
+        case SQLITE_CORRUPT: DatabaseError(code: .corrupt, message: "the bytes are not a changeset that this call accepts")
         case SQLITE_SCHEMA:
-            DatabaseError(code: .schema, message: "the changesets do not fit together: a table has other columns in one of them")
+            DatabaseError(code: .schema, message: "the changesets cannot be combined: their columns of a table differ")
         default: DatabaseError(rc: rc, database: nil)
         }
     }
@@ -439,7 +439,7 @@ private struct KeySpelling {
     let text: String
 
     init(_ change: Changeset.Change, _ column: String?) {
-        text = "the table \(change.table) has a key that is spelled in another way in the column \(column ?? "")"
+        text = "the database spells a key of the table \(change.table) differently in the column \(column ?? "")"
     }
 }
 
@@ -530,7 +530,7 @@ extension Changeset {
             guard rc == SQLITE_OK else {
                 if let conflict = application.abortedBy, [SQLITE_ABORT, SQLITE_CONSTRAINT].contains(rc & 0xff) {
                     let what = try describe(conflict, application)
-                    throw DatabaseError(code: .abort, message: "a conflict has undone the changeset: \(what)")
+                    throw DatabaseError(code: .abort, message: "the changeset was undone: \(what)")
                 }
                 if rc & 0xff == SQLITE_CORRUPT { throw Self.failure(rc) }
                 throw db.failure(rc)
@@ -565,20 +565,20 @@ extension Changeset {
     /// Names the row and the table of a conflict without the row's values: by the row id, which is a number, or by the position of
     /// the change for other keys.
     private func describe(_ conflict: Conflict, _ application: ChangesetApplication) throws -> String {
-        guard let change = conflict.change else { return application.violation ?? "a foreign key points nowhere" }
+        guard let change = conflict.change else { return application.violation ?? "a foreign key refers to a missing row" }
         let values = change.kind == .insert ? change.new : change.old
         var row = "a row"
         if change.primaryKey.count == 1, case .integer(let id)? = values[change.primaryKey[0]] { row = "row \(id)" }
         let place = try changes().firstIndex(of: change).map { "its change \($0), " } ?? ""
         let what =
             switch conflict.kind {
-            case .different: "finds other values in it"
-            case .missing: "does not find it"
-            case .exists: "finds one with its key"
-            case .constraint: "breaks a constraint"
+            case .different: "the row has other values"
+            case .missing: "the row does not exist"
+            case .exists: "a row with this key exists"
+            case .constraint: "the row would break a constraint"
             case .foreignKeys: ""
             }
-        return "\(place)the \(change.kind) of \(row) of \(change.table), \(what)"
+        return "\(place)the \(change.kind) of \(row) of \(change.table): \(what)"
     }
 
     /// Returns these changes as if they had been made after other changesets that were applied elsewhere. The conflicts of those
@@ -684,7 +684,7 @@ private final class ChangesetApplication {
                     return SQLITE_CHANGESET_ABORT
                 case .replace:
                     guard conflict.current != nil else {
-                        throw DatabaseError.misuse("a changeset's conflict of the kind \(conflict.kind) has no row to replace")
+                        throw DatabaseError.misuse("a conflict of the kind \(conflict.kind) has no row to replace")
                     }
                     if let change = conflict.change { resolutions[change] = (conflict.kind, true) }
                     return SQLITE_CHANGESET_REPLACE
@@ -833,7 +833,7 @@ private extension Changeset.Outcome.Skip {
         case .noTable: "the database does not have it"
         case .fewerColumns(let here, let there): "it has \(here) columns here, and \(there) in the changeset"
         case .primaryKey: "it has another primary key"
-        case .notWanted, .reserved: "it is not wanted"
+        case .notWanted, .reserved: "it is excluded"
         }
     }
 }

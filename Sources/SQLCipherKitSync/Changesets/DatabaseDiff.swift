@@ -65,7 +65,7 @@ public struct DatabaseDiff {
         old = try DiffSide(from)
         new = try DiffSide(to)
         if try old.pragma("encoding") != new.pragma("encoding") {
-            throw DatabaseError.misuse("the two databases keep their text in different encodings")
+            throw DatabaseError.misuse("the two databases store text in different encodings")
         }
     }
 
@@ -197,7 +197,7 @@ private struct DiffSchema {
     func requireStatements() throws {
         for object in objects {
             guard let module = try object.text()?.module, object.usesOtherModule else { continue }
-            throw object.refusal("its module \(module.text) is not one of those that keep their content in the database")
+            throw object.refusal("the package does not know whether its module \(module.text) stores its content in the database")
         }
     }
 
@@ -321,7 +321,7 @@ extension DatabaseDiff {
             let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
             for table in tables ?? [] where !comparable.contains(ExactText(table)) {
                 throw DatabaseError.invalidArgument(
-                    "the table \(table) is not in both databases, with the same definition and a primary key")
+                    "the table \(table) must be in both databases, with the same definition and a primary key")
             }
             let group = try ChangeGroup()
             try group.useSchema(of: self.new.connection, self.new.name)

@@ -126,7 +126,7 @@ struct ChangeExchange {
         while let bytes = try await message(chain, &place) {
             let message = try ChangeLog.Message(data: Data(bytes))
             guard try opened.key.name(of: Array(message.sender.utf8)) == chain else {
-                throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
+                throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another peer")
             }
             if isBlocked, !message.isSnapshot {
                 // A copy that asks for all rows may be waiting for this copy.
@@ -304,7 +304,7 @@ struct ChangeExchange {
             } catch is Overtaken {
                 guard attempt < attempts else {
                     throw DatabaseError(
-                        code: .busy, reason: .busy, message: "another copy has the name \(log.localPeer), and stores all the time")
+                        code: .busy, reason: .busy, message: "another copy with the name \(log.localPeer) stores at the same time")
                 }
             }
         }
@@ -366,7 +366,7 @@ private struct ChangeLink {
     ///   - context: the store and the chain.
     init(_ object: [UInt8], number: Int64, _ key: ReplicaKey, _ context: [UInt8]) throws {
         guard object.count >= Self.headerCount + ReplicaKey.tagCount, object.starts(with: Self.magic) else {
-            throw DatabaseError.damagedChanges("an object does not hold what it should")
+            throw DatabaseError.damagedChanges("an object does not have the expected content")
         }
         var reader = ByteReader(replica: object[5..<Self.headerCount])
         isWhole = try reader.number(UInt8.self) != 0

@@ -59,19 +59,19 @@ public struct ChangeStore: Sendable {
             let sealed = try key.seal(id, with: head, nonce: nonce)
             _ = try await store.put(Self.headName, head + nonce + sealed, if: .isAbsent)
         }
-        throw DatabaseError.unavailableStore("the head of the changes comes and goes")
+        throw DatabaseError.unavailableStore("the head of the changes can be neither stored nor read")
     }
 
     private func open(_ bytes: [UInt8]) async throws -> Opened {
         guard bytes.count == Self.headCount, bytes.starts(with: Self.magic) else {
-            throw DatabaseError.damagedChanges("the head is of an unknown form")
+            throw DatabaseError.damagedChanges("the head has an unknown form")
         }
         let head = Array(bytes.prefix(Self.magic.count + Self.saltCount)), salt = Array(head.suffix(Self.saltCount))
         let key = try await key(for: salt), nonce = Array(bytes.dropFirst(head.count).prefix(ReplicaKey.nonceCount))
         guard let id = key.open(bytes.dropFirst(head.count + nonce.count), with: head, nonce: nonce) else {
             throw DatabaseError(
                 code: .notADatabase, reason: .replicaDamaged,
-                message: "the key does not open the changes in the store: it is another one, or their head was changed")
+                message: "the key does not open the changes in the store: it is another key, or their head was changed")
         }
         let opened = Opened(salt: salt, id: id, key: key)
         known.opened.withLock { $0 = opened }

@@ -158,11 +158,11 @@ import TestSupport
             """)
         let start = SQLScript("INSERT INTO t VALUES (1, 'hunter1'), (2, 'hunter2'); INSERT INTO w VALUES ('hunter', 1)")
         let cases: [(String, String, String)] = [
-            ("UPDATE t SET x = 'a' WHERE id = 1", "UPDATE t SET x = 'b' WHERE id = 1", "the update of row 1 of t, finds other values in it"),
-            ("DELETE FROM t WHERE id = 2", "DELETE FROM t WHERE id = 2", "the delete of row 2 of t, does not find it"),
-            ("INSERT INTO t VALUES (7, 'c')", "INSERT INTO t VALUES (7, 'd')", "the insert of row 7 of t, finds one with its key"),
-            ("INSERT INTO t VALUES (7, 'c')", "INSERT INTO t VALUES (8, 'c')", "the insert of row 7 of t, breaks a constraint"),
-            ("DELETE FROM w", "UPDATE w SET v = 2", "the delete of a row of w, finds other values in it"),
+            ("UPDATE t SET x = 'a' WHERE id = 1", "UPDATE t SET x = 'b' WHERE id = 1", "the update of row 1 of t: the row has other values"),
+            ("DELETE FROM t WHERE id = 2", "DELETE FROM t WHERE id = 2", "the delete of row 2 of t: the row does not exist"),
+            ("INSERT INTO t VALUES (7, 'c')", "INSERT INTO t VALUES (7, 'd')", "the insert of row 7 of t: a row with this key exists"),
+            ("INSERT INTO t VALUES (7, 'c')", "INSERT INTO t VALUES (8, 'c')", "the insert of row 7 of t: the row would break a constraint"),
+            ("DELETE FROM w", "UPDATE w SET v = 2", "the delete of a row of w: the row has other values"),
             ("INSERT INTO c VALUES (5, 2)", "DELETE FROM t WHERE id = 2", "row 5 of c refers to a row of t that does not exist"),
         ]
         for (theirs, ours, message) in cases {
@@ -177,7 +177,7 @@ import TestSupport
             let error = #expect(throws: DatabaseError.self) { try changes.apply(to: target) }
             #expect(error?.code == .abort)
             let place = message.hasPrefix("the ") ? "its change 0, " : ""
-            #expect(error?.message == "a conflict has undone the changeset: \(place)\(message)")
+            #expect(error?.message == "the changeset was undone: \(place)\(message)")
             #expect(try Contents.of(target) == before)
         }
     }

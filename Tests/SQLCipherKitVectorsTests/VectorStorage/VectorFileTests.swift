@@ -191,7 +191,7 @@ import TestSupport
         let db = try make(.memory), other = try make(.memory)
         for name in ["vint8", "vint8_chunks", "vint8_missing", "VINT8_bits"] {
             #expect { try ChangeLog(db, tables: ["note", name], localPeer: "a") } throws: { error in
-                (error as? DatabaseError)?.message.contains("each copy makes its own") == true
+                (error as? DatabaseError)?.message.contains("each copy creates its own") == true
             }
         }
         let log = try ChangeLog(db, tables: ["note"], localPeer: "a"), copy = try ChangeLog(other, tables: ["note"], localPeer: "b")
