@@ -46,7 +46,7 @@ import TestSupport
         try run(["change", "desktop", "--new-key", "env:TWO", "--key-env", "ONE"]).expectFailure(3, "desktop")
         try run(["revoke", "laptop", "--key-env", "THREE"]).expectSuccess()
         #expect(try !opens(["--key-env", "ONE"]))
-        try run(["revoke", "desktop", "--key-env", "THREE"]).expectFailure(1, "last one")
+        try run(["revoke", "desktop", "--key-env", "THREE"]).expectFailure(1, "last slot")
         try run(["revoke", "nope", "--key-env", "THREE"]).expectFailure(1, "nope")
         let info = try Tool.run(["info", database, "--key-env", "THREE"], environment: ["THREE": "third"])
         #expect(info.output.contains("desktop (passphrase)"), "\(info.errors)")
@@ -71,7 +71,7 @@ import TestSupport
         let before = try Data(contentsOf: file)
         try run(["revoke", "desktop", "--key-env", "ONE"]).expectSuccess()
         try before.write(to: file)
-        try run(["query", database, "SELECT x FROM t", "--key-env", "TWO"]).expectFailure(3, "revoked since", "desktop",
+        try run(["query", database, "SELECT x FROM t", "--key-env", "TWO"]).expectFailure(3, "revoked slots", "desktop",
             "--accept-rollback")
         let outcome = try run(["revoke", "desktop", "--key-env", "ONE", "--accept-rollback"])
         outcome.expectSuccess()

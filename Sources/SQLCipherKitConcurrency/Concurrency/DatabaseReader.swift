@@ -47,7 +47,7 @@ public struct DatabaseReader: Sendable {
     /// - Parameter fetch: reads the result, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
         guard let snapshot else { return core.observe(fetch) }
-        return snapshot.pool.observe { _ in throw DatabaseError.misuse("a snapshot does not change: read it") }
+        return snapshot.pool.observe { _ in throw DatabaseError.misuse("a snapshot never changes: read it") }
     }
 }
 

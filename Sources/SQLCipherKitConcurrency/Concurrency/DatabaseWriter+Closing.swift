@@ -82,7 +82,7 @@ extension DatabaseWriter {
         let why = (error as? DatabaseError)?.message ?? "\(type(of: error))"
         refuseCalls(
             with: DatabaseError(
-                code: .misuse, reason: .closed, message: "the database is closed, as its connection was lost: \(why)",
+                code: .misuse, reason: .closed, message: "the database is closed, because its connection was lost: \(why)",
                 underlying: error as? DatabaseError))
         observers.writerWasReplaced()
     }

@@ -130,7 +130,7 @@ extension DatabaseWriter: CustomStringConvertible {
 
 extension DatabaseError {
     fileprivate static let insideCall = misuse(
-        "a call inside another call's closure would wait for itself: use the connection that is there already")
+        "a call inside another call's closure would wait for itself: use the connection of the outer closure")
 }
 
 /// The way of each call, of a thread or of a task: a slot is acquired, the work is performed on it, and the slot is given back.

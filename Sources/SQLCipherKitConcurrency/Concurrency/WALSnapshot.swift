@@ -49,7 +49,7 @@ final class WALSnapshot: @unchecked Sendable {
             guard rc == ResultCode.errorSnapshot.rawValue else { throw db.failure(rc) }
             throw DatabaseError(
                 code: .errorSnapshot, reason: .snapshotLost,
-                message: "the snapshot is gone: a checkpoint by another process has overwritten what it needs of \(name)")
+                message: "the snapshot is gone: a checkpoint by another process has overwritten its pages of \(name)")
         }
     }
 }
@@ -60,6 +60,6 @@ extension DatabaseError {
         guard rc == SQLITE_ERROR else { return DatabaseError(rc: rc, database: nil) }
         return DatabaseError(
             code: .error, reason: .snapshotLost,
-            message: "there is no snapshot of \(schema): it has no write-ahead log, or nothing was ever written to that")
+            message: "there is no snapshot of \(schema): it has no write-ahead log, or the log was never written to")
     }
 }

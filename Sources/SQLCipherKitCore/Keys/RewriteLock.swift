@@ -19,7 +19,7 @@ extension Schema {
             if try wasReplaced {
                 throw DatabaseError(
                     code: .readOnlyMoved, reason: .conversionFailed,
-                    message: "the database's file was replaced by another one since this connection opened it")
+                    message: "the database's file was replaced since this connection opened it: open it again")
             }
         } catch {
             connection.abandon()

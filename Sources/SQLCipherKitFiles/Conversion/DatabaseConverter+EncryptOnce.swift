@@ -56,7 +56,7 @@ public struct EncryptionMark: Sendable {
         let own = DatabaseFile.realPath(path).parentFolder
         guard DatabaseFile.isSame(folder, own) else { return }
         throw DatabaseError.invalidArgument(
-            "the mark must not be in the database's folder: what can replace the database there can remove the mark")
+            "the mark must not be in the database's folder: a program that can replace the database there can remove the mark")
     }
 }
 

@@ -59,7 +59,7 @@ public enum DatabaseConverter {
         let path = try Paths.file(path, of: "the database"), target = try target.resolvedForNewFile()
         if let pageSize {
             guard target.isPlaintext else {
-                throw DatabaseError.invalidArgument("the page size of an encrypted file is that of its cipher settings")
+                throw DatabaseError.invalidArgument("the cipher settings of an encrypted file set its page size")
             }
             guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
                 throw DatabaseError.invalidArgument("the page size must be a power of two from 512 to 65536 and is \(pageSize)")

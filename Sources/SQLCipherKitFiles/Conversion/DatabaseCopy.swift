@@ -227,7 +227,7 @@ struct DatabaseComparison {
 
     private func differs(_ what: String) -> DatabaseError {
         DatabaseError(
-            code: .corrupt, reason: .conversionFailed, message: "the new file differs from the old one \(what); the old one stays",
+            code: .corrupt, reason: .conversionFailed, message: "the new file differs from the old \(what); the old file stays",
             path: original.connection.location.path)
     }
 }

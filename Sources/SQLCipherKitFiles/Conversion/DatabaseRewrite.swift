@@ -48,7 +48,7 @@ struct DatabaseRewrite {
         do { copy = try Connection(.file(new), key: encryption, configuration: configuration) } catch let error as DatabaseError {
             throw DatabaseError(
                 code: error.code, reason: .conversionFailed,
-                message: "the new file does not open: \(error.message); the old one stays", path: path)
+                message: "the new file does not open: \(error.message); the old file stays", path: path)
         }
         defer { copy.close() }
         if hasWAL { try copy.execute("PRAGMA journal_mode = WAL") }
@@ -80,7 +80,7 @@ struct DatabaseReplacement {
     ) throws {
         // SQLite's own path of the file: absolute and without symbolic links.
         guard let path = try source.path else {
-            throw DatabaseError.misuse("the database \(source.name) has no file that could be rewritten")
+            throw DatabaseError.misuse("the database \(source.name) has no file to rewrite")
         }
         let key = try key.resolvedForNewFile()
         var original = stat()

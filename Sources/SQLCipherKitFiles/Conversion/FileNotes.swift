@@ -43,7 +43,7 @@ package struct FileNotes {
     /// The error for a damaged file.
     package var damage: DatabaseError {
         DatabaseFile.cannotOpen(
-            path, "it is damaged. It says what the database holds of its replica: without it, a history of its own begins")
+            path, "it is damaged. It records the database's place in its replica. If you remove it, a new history begins")
     }
 
     /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
@@ -76,7 +76,7 @@ package struct FileNotes {
         private let new: [Entry]
 
         fileprivate init(_ notes: FileNotes, _ file: String, _ note: [UInt8]?) throws {
-            guard let number = FileNotes.number(of: file) else { throw DatabaseFile.cannotOpen(file, "the new file is gone") }
+            guard let number = FileNotes.number(of: file) else { throw DatabaseFile.cannotOpen(file, "the new file is missing") }
             self.notes = notes
             former = try OwnFile.contents(of: notes.path)
             new = note.map { [Entry(file: number, note: $0)] } ?? []

@@ -75,7 +75,7 @@ struct PageCopy {
             throw DatabaseError(
                 code: error.code, reason: .unknownOutcome,
                 message: "the last step of the copy failed (\(error.message)), and the database could not be read again to find "
-                    + "out whether it holds the copy or what it held before (\(DatabaseError(wrapping: second).message))",
+                    + "out whether it holds the copy or its former content (\(DatabaseError(wrapping: second).message))",
                     path: path, underlying: error)
         }
     }

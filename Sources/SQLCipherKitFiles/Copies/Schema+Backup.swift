@@ -219,7 +219,7 @@ struct FileBackup {
         for open in try source.connection.schemas() {
             var used = stat()
             if let file = try open.path, stat(file, &used) == 0, used.st_ino == info.st_ino, used.st_dev == info.st_dev {
-                throw DatabaseFile.cannotOpen(path, "it is the database itself, or another one of the connection")
+                throw DatabaseFile.cannotOpen(path, "it is the database itself, or another database of the connection")
             }
         }
     }

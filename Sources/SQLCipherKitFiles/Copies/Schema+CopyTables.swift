@@ -35,10 +35,10 @@ extension Schema {
         try live()
         try target.live()
         guard target.connection === connection else {
-            throw DatabaseError.misuse("tables cannot be copied to a database of another connection: attach it to this one")
+            throw DatabaseError.misuse("tables cannot be copied to a database of another connection: attach it to this connection")
         }
         if isSame(as: target) {
-            throw DatabaseError(code: .misuse, reason: .schemaName, message: "the tables of \(name) cannot be copied to itself")
+            throw DatabaseError(code: .misuse, reason: .schemaName, message: "the database \(name) is both source and target")
         }
         return try connection.savepoint("copy tables") { db in
             try db.execute("PRAGMA defer_foreign_keys = ON")
@@ -143,7 +143,7 @@ private struct TableCopyRun {
         let there = try target.storedColumns(of: table).nameSet
         if let missing = stored.first(where: { !there.contains(SQLName($0)) }) {
             throw DatabaseError.invalidArgument(
-                "the table \(table) of \(target.name) has no column \(missing) that could be written")
+                "the table \(table) of \(target.name) has no column \(missing) that can be written")
         }
         let list = stored.map(\.quotedSQLIdentifier)
         // Next to other rows, row ids would collide, unless they are the table's key, which is copied anyway.

@@ -72,13 +72,13 @@ private struct RowMover {
         try source.live()
         try target.live()
         guard source.connection === target.connection else {
-            throw DatabaseError.misuse("rows cannot be moved to a database of another connection: attach it to this one")
+            throw DatabaseError.misuse("rows cannot be moved to a database of another connection: attach it to this connection")
         }
         if source.isSame(as: target) {
-            throw DatabaseError(code: .misuse, reason: .schemaName, message: "the rows of \(source.name) cannot be moved to itself")
+            throw DatabaseError(code: .misuse, reason: .schemaName, message: "the database \(source.name) is source and target")
         }
         if source.connection.isInTransaction {
-            throw DatabaseError.misuse("rows cannot be moved inside a transaction: each of the two files is committed by itself")
+            throw DatabaseError.misuse("rows cannot be moved inside a transaction: the two files are committed separately")
         }
         (self.source, self.target) = (source, target)
     }
@@ -114,7 +114,7 @@ private struct RowMover {
             let keys = key.isRowID ? Self.rowID : key.columns
             try db.execute("DELETE FROM \(raw: place) WHERE (\(raw: key.columns)) IN (SELECT \(raw: keys) FROM \(raw: rows))")
             guard db.changes == count else {
-                throw DatabaseError.invalidArgument("a trigger of \(table) keeps rows from being deleted")
+                throw DatabaseError.invalidArgument("a trigger of \(table) prevents the deletion of rows")
             }
         }
         try source.makeDurable()
@@ -162,7 +162,7 @@ private struct RowMover {
                 SELECT \(raw: list) FROM \(raw: source.qualified(move.rows))
                 """)
             guard try db.changes == self.count(of: source.qualified(move.rows)) else {
-                throw DatabaseError.invalidArgument("a trigger of \(move.table) keeps rows from being inserted")
+                throw DatabaseError.invalidArgument("a trigger of \(move.table) prevents the insertion of rows")
             }
             try db.execute(
                 """
@@ -217,8 +217,8 @@ private struct RowMover {
                     """
                 guard try db.fetchOne(Bool.self, refers) == true else { continue }
                 throw DatabaseError.invalidArgument(
-                    "rows of \(child.name) refer to rows of \(table) that are to be moved, and deleting these would be "
-                        + "\(key.onDelete.rawValue) there: move or change those rows first")
+                    "rows of \(child.name) refer to rows of \(table) to be moved, and the deletion of these rows would cause "
+                        + "\(key.onDelete.rawValue): move or change the rows of \(child.name) first")
             }
         }
     }
@@ -233,7 +233,7 @@ private struct RowMover {
         let stored = try source.storedColumns(of: table), there = try target.storedColumns(of: table).nameSet
         if let missing = stored.first(where: { !there.contains(SQLName($0)) }) {
             throw DatabaseError.invalidArgument(
-                "the table \(table) of \(target.name) has no column \(missing) that could be written")
+                "the table \(table) of \(target.name) has no column \(missing) that can be written")
         }
         return stored.map(\.quotedSQLIdentifier)
     }
@@ -273,7 +273,7 @@ private struct RowMover {
     private func key(of table: String) throws -> (columns: String, isRowID: Bool) {
         if let rowID = try source.rowIDName(of: table) { return (rowID, true) }
         guard let key = try RowKey(of: table, in: source), try source.form(of: table)?.isWithoutRowID == true else {
-            throw DatabaseError.invalidArgument("no name is left for the row id of \(table), by which its rows are moved")
+            throw DatabaseError.invalidArgument("columns of \(table) use all names of its row id, so its rows cannot be moved")
         }
         try key.requireCanonical(for: "a move of rows", isCompared: true)
         return (key.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", "), false)

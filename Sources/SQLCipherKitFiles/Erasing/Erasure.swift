@@ -36,7 +36,7 @@ struct Erasure {
         if isLogged { try emptyLog("nothing has changed") }
 
         report.freePages = try schema.freePageCount
-        let before = "the indexes may have been rewritten, the pages not"
+        let before = "the indexes may have been rewritten, but not the pages"
         try explaining("nothing has changed") {
             try connection.transaction(.exclusive) { _ -> Void in
                 // A log has replaced the journal. No other connection can switch back to a journal while this one is open.
@@ -46,7 +46,7 @@ struct Erasure {
             }
         }
         try explaining(before) { try schema.vacuumPages() }
-        if isLogged { try emptyLog("the pages are rewritten, but what they replaced is still in the log: erase again") }
+        if isLogged { try emptyLog("the pages are rewritten, but their former content is still in the log: erase again") }
         try requireItsPlace()
         report.pages = try schema.pageCount
         // The erasure cannot be undone any more, so ignore errors from the handler.
@@ -86,7 +86,7 @@ struct Erasure {
         guard try schema.wasReplaced else { return }
         throw DatabaseError(
             code: .readOnlyMoved, reason: .conversionFailed,
-            message: "the database's file was replaced by another one since this connection opened it")
+            message: "the database's file was replaced since this connection opened it: open it again")
     }
 
     private func explaining(_ state: String, _ body: () throws -> Void) throws {

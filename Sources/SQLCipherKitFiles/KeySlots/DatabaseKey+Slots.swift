@@ -43,7 +43,7 @@ extension DatabaseKey {
         let key = SlotsKey { location, _, configuration in
             let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
             guard DatabaseFile.isSame(path, own) else {
-                throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
+                throw DatabaseError.misuse("the key slots belong to the database \(own), not to \(path)")
             }
             if configuration.access == .readWriteCreate { try slots.requireDatabaseOrNew() }
             return slots
@@ -62,7 +62,7 @@ private func unfinishedRotation(_ location: DatabaseLocation) -> DatabaseError {
     return DatabaseError(
         code: .busy, reason: .keyRotationUnfinished,
         message: "a change of the key of \(path) was interrupted, and another connection or a full disk prevents finishing it: "
-            + "what is written now is encrypted under the old key. Close the other connections, or unlock the slots and "
+            + "new data is encrypted under the old key. Close the other connections, or unlock the slots and "
             + "open with them",
         path: path)
 }
@@ -86,7 +86,7 @@ private struct SlotsKey: DeferredKey {
 
     func resolveForNewFile() throws -> DatabaseKey {
         throw DatabaseError.misuse(
-            "key slots hold the key of the database that they were made for: give the new file a key, and its own slots "
+            "key slots hold the key of one database: give the new file a key, and create its own key slots "
                 + "once it exists")
     }
 }

@@ -29,7 +29,7 @@ extension KeySlots {
         mode: Schema.KeyChangeMode = .newFile, progress: DatabaseProgress.Handler? = nil
     ) throws {
         try derivation?.validate()
-        guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
+        guard !kept.isEmpty else { throw DatabaseError.misuse("without a key slot, the database could no longer be opened") }
         let path = try Self.path(of: location)
         guard let other = db.location.path, DatabaseFile.isSame(other, path) else {
             throw DatabaseError.misuse("the connection does not belong to the database of the key slots")

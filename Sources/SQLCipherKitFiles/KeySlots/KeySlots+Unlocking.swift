@@ -165,8 +165,8 @@ extension KeySlots {
         do { return try connect() } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
             throw DatabaseError(
                 code: error.code, reason: error.reason,
-                message: "the key slots hold another key than the database has: one of them is from before a change of the key, "
-                    + "or belongs to another database, or the cipher settings differ (\(error.message))",
+                message: "the key slots do not hold the database's key: the slots or the database are from before a change of key, "
+                    + "or do not belong together, or the cipher settings differ (\(error.message))",
                 path: error.path, underlying: error)
         }
     }

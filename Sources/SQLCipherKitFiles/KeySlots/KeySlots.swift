@@ -104,13 +104,13 @@ public struct KeySlots: Sendable {
         let existingKey = try existingKey?.resolvedForOldKey()
         let cipher = cipher ?? existingKey?.cipher
         if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
-            throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")
+            throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and symbolic links are not followed")
         }
         let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
         guard isMissing == (existingKey == nil) else {
             throw DatabaseError.misuse(
-                isMissing ? "there is no database \(path) that the existing key could be for"
-                    : "the database \(path) exists: its key is needed to make key slots for it")
+                isMissing ? "an existing key was given, but there is no database \(path)"
+                    : "the database \(path) exists: give its key to create key slots for it")
         }
         let storage = try storage(place, location, configuration)
         var table = try SlotTable()
@@ -257,7 +257,7 @@ extension KeySlots {
         let slot = try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: id)
         try edit { table in
             guard !table.slots.contains(where: { $0.label.isSameText(as: label) }) else {
-                throw DatabaseError.invalidArgument("there is a key slot labelled \(label) already")
+                throw DatabaseError.invalidArgument("a key slot with the label \(label) exists already")
             }
             guard table.slots.count < Self.maximumSlots else {
                 throw DatabaseError.invalidArgument("there are already \(Self.maximumSlots) key slots, which is the maximum")
@@ -288,7 +288,7 @@ extension KeySlots {
         try edit { table in
             let index = try table.index(of: label)
             guard table.slots.count > 1 else {
-                throw DatabaseError.misuse("the slot \(label) is the last one: without it nothing could open the database")
+                throw DatabaseError.misuse("the slot \(label) is the last slot: without it, the database could no longer be opened")
             }
             table.slots.remove(at: index)
         }
@@ -320,7 +320,7 @@ extension KeySlots {
             let index = try table.index(of: label)
             guard table.slots[index] == slot else {
                 throw DatabaseError(
-                    code: .busy, reason: .busy, message: "the slot \(label) has been changed by another caller in the meantime")
+                    code: .busy, reason: .busy, message: "the slot \(label) was changed by another caller in the meantime")
             }
             table.slots[index] = changed
         }

@@ -65,21 +65,21 @@ extension KeySlots.Rollback: CustomStringConvertible {
         var text =
             switch kind {
             case .older:
-                "they have seen \(generation) changes, and the database has seen \(databaseGeneration ?? 0)"
+                "the slots have \(generation) changes, and the database records \(databaseGeneration ?? 0)"
             case .olderDatabase:
-                "the database has seen \(databaseGeneration ?? 0) of their \(generation) changes, and had seen all of them: it was "
-                    + "replaced by an older state of it"
-            case .others: "the database knows others, made for the same key or changed with a copy"
-            case .unknown: "the database does not know them any more: it was replaced, or its mark was removed"
-            default: "the database that they were used with is missing or empty"
+                "the database records \(databaseGeneration ?? 0) of the slots' \(generation) changes, and recorded all of them "
+                    + "before: it was replaced by an older state"
+            case .others: "the database records other slots, created for the same key or changed with a copy"
+            case .unknown: "the database has no record of the slots: it was replaced, or its mark was removed"
+            default: "the database of the slots is missing or empty"
             }
         func add(_ labels: [String]?, _ what: String) {
             if let labels, !labels.isEmpty { text += "; \(what): \(labels.joined(separator: ", "))" }
         }
-        add(revoked, "revoked since, and valid again")
-        add(superseded, "changed since, and open with the earlier secret again")
-        add(missing, "added since, and lost with them")
-        if revoked == nil { text += "; it is not known which slots were revoked since" }
+        add(revoked, "revoked slots that are valid again")
+        add(superseded, "changed slots that open with the earlier secret again")
+        add(missing, "added slots that are lost")
+        if revoked == nil { text += "; slots that were revoked in between are unknown" }
         return text
     }
 }
@@ -116,7 +116,7 @@ extension DatabaseError {
     static func rolledBackSlots(_ rollback: KeySlots.Rollback) -> DatabaseError {
         DatabaseError(
             code: .corrupt, reason: .keySlotsRolledBack,
-            message: "the key slots and their database are not both the latest: \(rollback). Unlock with acceptingRollback to "
+            message: "the key slots and their database are not both up to date: \(rollback). Unlock with acceptingRollback to "
                 + "continue with them",
             underlying: rollback)
     }

@@ -101,7 +101,7 @@ extension KeySlots.Derivation {
         switch (algorithm, numbers) {
         case (1, (let iterations, 0, 0)): self = .pbkdf2(iterations: iterations)
         case (2, (let memory, let passes, let lanes)): self = .argon2id(memory: memory, passes: passes, lanes: lanes)
-        default: throw DatabaseError.damagedSlots("a slot of an unknown key derivation")
+        default: throw DatabaseError.damagedSlots("a slot has an unknown key derivation")
         }
         do { try validate() } catch let error as DatabaseError { throw DatabaseError.damagedSlots(error.message) }
     }

@@ -53,24 +53,24 @@ struct SlotRecord: Hashable, Sendable {
 
     init(_ reader: inout ByteReader, version: Int) throws {
         guard let form = version == 1 ? .uncommitted : Form(rawValue: try reader.number(bytes: 1)) else {
-            throw DatabaseError.damagedSlots("a slot of an unknown form")
+            throw DatabaseError.damagedSlots("a slot has an unknown form")
         }
         self.form = form
         id = try reader.bytes(SlotTable.idCount)
         let number: UInt8 = try reader.number()
         guard let kind = KeySlots.Slot.Kind.allCases.first(where: { $0.number == number }) else {
-            throw DatabaseError.damagedSlots("a slot of an unknown kind")
+            throw DatabaseError.damagedSlots("a slot has an unknown kind")
         }
         self.kind = kind
         if form == .uncommitted {
             guard try reader.bytes(2) == [1, 1] else {
-                throw DatabaseError.damagedSlots("a slot of an unknown algorithm")
+                throw DatabaseError.damagedSlots("a slot has an unknown algorithm")
             }
             derivation = .pbkdf2(iterations: try reader.number(bytes: 4))
             do { try derivation.validate() } catch let error as DatabaseError { throw DatabaseError.damagedSlots(error.message) }
         } else {
             derivation = try KeySlots.Derivation(&reader)
-            guard try reader.bytes(1) == [1] else { throw DatabaseError.damagedSlots("a slot of an unknown algorithm") }
+            guard try reader.bytes(1) == [1] else { throw DatabaseError.damagedSlots("a slot has an unknown algorithm") }
         }
         salt = try reader.bytes(Self.saltCount)
         created = try reader.number(bytes: 8)
@@ -82,7 +82,7 @@ struct SlotRecord: Hashable, Sendable {
         self.label = label
         if form == .committed { commitment = try reader.bytes(Self.commitmentCount) }
         wrapped = try WrappedKey(&reader)
-        guard wrapped.form != .passphrase else { throw DatabaseError.damagedSlots("a slot with a key of an unknown form") }
+        guard wrapped.form != .passphrase else { throw DatabaseError.damagedSlots("the key in a slot has an unknown form") }
     }
 
     func write(to writer: inout [UInt8]) {

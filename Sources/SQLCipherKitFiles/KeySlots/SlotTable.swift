@@ -58,21 +58,21 @@ struct SlotTable: Hashable, Sendable {
         if version > 1 {
             let count = try reader.number(bytes: 2)
             guard (1...Self.maximumHistory).contains(count), count <= generation else {
-                throw DatabaseError.damagedSlots("they name \(count) changes")
+                throw DatabaseError.damagedSlots("their number of changes is invalid: \(count)")
             }
             for _ in 0..<count { history.append(try reader.bytes(Self.idCount)) }
         }
         let count = try reader.number(bytes: 2)
-        guard (1...KeySlots.maximumSlots).contains(count) else { throw DatabaseError.damagedSlots("they claim to be \(count)") }
+        guard (1...KeySlots.maximumSlots).contains(count) else { throw DatabaseError.damagedSlots("there are \(count) of them") }
         if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
             let slot = try SlotRecord(&reader, version: version)
             guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else {
-                throw DatabaseError.damagedSlots("two are identical")
+                throw DatabaseError.damagedSlots("two slots are identical")
             }
             slots.append(slot)
         }
-        guard reader.isAtEnd else { throw DatabaseError.damagedSlots("there are bytes after them") }
+        guard reader.isAtEnd else { throw DatabaseError.damagedSlots("bytes follow the last slot") }
     }
 
     /// Increases the generation, beyond `seen` too, and writes the current version from now on.
@@ -150,14 +150,14 @@ struct SlotTable: Hashable, Sendable {
     func previousKey(under key: DatabaseKey) throws -> DatabaseKey? {
         guard let previous else { return nil }
         guard let key = try previous.open(under: wrapping(under: key), associated: associated) else {
-            throw DatabaseError.damagedSlots("the key from before the last change of key does not open")
+            throw DatabaseError.damagedSlots("the former key cannot be decrypted")
         }
         return key
     }
 
     func index(of label: String) throws -> Int {
         guard let index = slots.firstIndex(where: { $0.label.isSameText(as: label) }) else {
-            throw DatabaseError.invalidArgument("there is no key slot labelled \(label)")
+            throw DatabaseError.invalidArgument("there is no key slot with the label \(label)")
         }
         return index
     }
@@ -172,7 +172,7 @@ extension ByteReader {
     /// A text after its number of bytes.
     mutating func label() throws -> String {
         guard let label = String(validating: try take(number(Int.self, bytes: 2)), as: UTF8.self) else {
-            throw DatabaseError.damagedSlots("a label that is not UTF-8")
+            throw DatabaseError.damagedSlots("a label is not UTF-8")
         }
         return label
     }

@@ -42,11 +42,11 @@ struct WrappedKey: Hashable, Sendable {
 
     init(_ reader: inout ByteReader) throws {
         guard let form = Form(rawValue: try reader.number(bytes: 1)) else {
-            throw DatabaseError.damagedSlots("a key of an unknown form")
+            throw DatabaseError.damagedSlots("a key has an unknown form")
         }
         let count = try reader.number(bytes: 2)
         guard form == .raw ? count == 32 || count == 48 : (1...Self.maximumCount).contains(count) else {
-            throw DatabaseError.damagedSlots("a key of \(count) bytes")
+            throw DatabaseError.damagedSlots("a key has \(count) bytes")
         }
         self.form = form
         nonce = try reader.bytes(Int(SQLCIPHERKIT_SEAL_NONCE))

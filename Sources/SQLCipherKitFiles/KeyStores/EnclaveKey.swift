@@ -139,7 +139,7 @@
                 kSecPrivateKeyAttrs as String: lasting,
             ]
             guard let key = SecKeyCreateRandomKey(parameters as CFDictionary, &error) else {
-                throw Keychain.error(error, "the Secure Enclave makes no key")
+                throw Keychain.error(error, "the Secure Enclave cannot create a key")
             }
             return key
         }

@@ -145,7 +145,7 @@
         public func loadOrCreateKey(withSalt: Bool = false) throws -> DatabaseKey {
             if let key = try key() { return key }
             if encoding == .passphrase {
-                throw DatabaseError.invalidArgument("a new key is made of random bytes, and the item is for a passphrase")
+                throw DatabaseError.invalidArgument("a new key has random bytes, but the item is for a passphrase")
             }
             let random = try SecureBytes.random(count: withSalt ? 48 : 32)
             let isNew = try random.withUnsafeBytes { bytes in
@@ -160,7 +160,7 @@
             }
             if let key = try key() { return key }
             throw DatabaseError.keyProvider(
-                "the Keychain's item \(service) was \(isNew ? "created" : "there") and is gone: a process may have deleted it")
+                "the Keychain's item \(service) was \(isNew ? "created" : "found") and is gone: a process may have deleted it")
         }
 
         /// Stores a key in a new item.

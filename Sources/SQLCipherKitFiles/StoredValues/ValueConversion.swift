@@ -161,7 +161,7 @@ extension Schema {
             guard isKept else {
                 let type = found.columns.first { $0.name == name }?.type ?? ""
                 throw DatabaseError.invalidArgument(
-                    "the declared type of \(place), \(type), turns values of this form into another one")
+                    "the declared type of \(place), \(type), turns values of this form into another form")
             }
             return changes
         }

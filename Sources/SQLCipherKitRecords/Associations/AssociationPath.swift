@@ -85,7 +85,7 @@ struct AssociationLink: Sendable {
         // A column without a declared foreign key refers to the primary key.
         let key = try SQLClauses.primaryKey(of: parent, db)
         guard key.count == 1 else {
-            throw DatabaseError.misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well")
+            throw DatabaseError.misuse("the primary key of \(parent.name) has \(key.count) columns: name them with to:")
         }
         return link(key[0])
     }

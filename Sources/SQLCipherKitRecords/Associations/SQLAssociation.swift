@@ -317,7 +317,7 @@ extension SQLRecord {
         }
         return try columns.map { column in
             guard let found = stored.first(where: { SQLName($0.name) == SQLName(column) }) else {
-                throw DatabaseError.misuse("the record has no property for \(column), by which its association is found")
+                throw DatabaseError.misuse("the record has no property for \(column), which its association needs")
             }
             guard let value = found.value, let profile = profiles[found.name] else { return found.value }
             return ProfiledValue(value, profile)

@@ -35,7 +35,7 @@ extension Migrator {
             let version = try Int(db.main.userVersion)
             if let name = names[version] { return name }
             if version == 0 { return nil }
-            throw DatabaseError.migration("the database has the user_version \(version), which stands for no migration here")
+            throw DatabaseError.migration("the database has the user_version \(version), which no migration of this program has")
         })
     }
 

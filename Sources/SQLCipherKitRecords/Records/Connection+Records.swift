@@ -241,7 +241,7 @@ extension Connection {
         let layout = try statements.layout(Record.self, table, self)
         let values = try statements.stored(record, table, self)
         let names = try properties.compactMap { Record.source.linkName($0) }.map { name in try name.get() }
-        if names.isEmpty { throw DatabaseError.misuse("an update of no columns") }
+        if names.isEmpty { throw DatabaseError.misuse("an update needs at least one column") }
         let key = try layout.key(among: values.map(\.name), table)
         let (changes, condition) = (try equal(names, values), SQL.all(try equal(key, values)))
         try updateRow(Record.self, "UPDATE \(raw: table.qualifiedName) SET \(list: changes)", of: table, where: condition)

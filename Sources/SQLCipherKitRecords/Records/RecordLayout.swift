@@ -170,7 +170,7 @@ struct RecordSQL {
             let key = try key()
             keys = written
             let changed = written.enumerated().filter { !key.contains(text: $0.element) }
-            if changed.isEmpty { throw DatabaseError.misuse("a record of \(table.name) has no columns besides its key") }
+            if changed.isEmpty { throw DatabaseError.misuse("a record of \(table.name) has no columns except its key") }
             let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
             text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
                 + (returning ? " RETURNING \(columns)" : "")

@@ -77,7 +77,7 @@ final class RecordStatements: ConnectionState {
                 } make: {
                     try self.made(table, db) { try make(table, layout) }
                 }
-                if !isRun { throw DatabaseError.misuse("\(type) encodes or leaves out other columns each time") }
+                if !isRun { throw DatabaseError.misuse("\(type) encodes different columns each time") }
             } catch is SchemaChange {
                 continue
             }
@@ -207,6 +207,6 @@ final class RecordStatements: ConnectionState {
 
 extension DatabaseError {
     static var changingSchema: DatabaseError {
-        DatabaseError(code: .schema, message: "the schema changes each time that a record's statement is made")
+        DatabaseError(code: .schema, message: "the schema changes each time that a record's statement is prepared")
     }
 }

@@ -67,7 +67,7 @@ struct SQLClauses: Sendable {
         guard case .direct(let link) = path, query.filter == nil, query.orderings.isEmpty, query.isPlain || query.limit == 1 else {
             var copy = joined(table, join, Link.none)
             copy.failure = copy.failure ?? DatabaseError.misuse(
-                "an association through a third table, or with a condition, an order or a limit, is no join: use including")
+                "an association through a third table, or with a condition, an order or a limit, cannot be joined: use including")
             return copy
         }
         return (renamedForScope ?? self).joined(table, join, .association(link))
@@ -203,10 +203,10 @@ extension SQLClauses {
         guard found.count == 1, let only = found.first else {
             let tables = sides[..<index].map(\.table.name).joined(separator: ", ")
             if found.isEmpty {
-                throw DatabaseError.misuse("no foreign key links \(new.table.name) with \(tables): say what to join on")
+                throw DatabaseError.misuse("no foreign key links \(new.table.name) with \(tables): name the columns to join on")
             }
             let keys = found.map(\.text).joined(separator: "; ")
-            throw DatabaseError.misuse("several foreign keys link \(new.table.name) with \(tables): say what to join on (\(keys))")
+            throw DatabaseError.misuse("several foreign keys link \(new.table.name) with \(tables): name the columns (\(keys))")
         }
         return only.condition
     }
@@ -263,7 +263,7 @@ extension SQLClauses {
             throw DatabaseError.misuse(
                 """
                 the table \(table.name) has no description, and a subquery cannot look at the database: name both properties of an \
-                association (by: and to:), and say what to join on
+                association (by: and to:), and the columns to join on
                 """)
         }
         return try db.schema(of: table)

@@ -137,7 +137,7 @@ extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String
 
     /// The first characters. A negative count is an error when the query runs.
     public func prefix(_ count: Int) -> Self {
-        guard count >= 0 else { return Self("\(RefusedValue(.invalidArgument("a prefix of \(count) characters")))", .atom) }
+        guard count >= 0 else { return Self("\(RefusedValue(.invalidArgument("a prefix has \(count) characters")))", .atom) }
         return call("substr", "\(sql), 1, \(count)")
     }
 

@@ -22,7 +22,7 @@ extension SQLExpression {
 
     private func call(_ body: (SQL) -> SQL) -> Self {
         guard precedence == .function else {
-            return Self("\(RefusedValue(.misuse("a filter, or a window, of what is no aggregate function")))", .atom)
+            return Self("\(RefusedValue(.misuse("only an aggregate function can have a filter or a window")))", .atom)
         }
         return Self(body(sql), .function, form)
     }

@@ -125,7 +125,7 @@ enum SQLForm {
         guard let read = T(sqlValue: value, in: own) else {
             throw DatabaseError(
                 code: .mismatch, reason: .typeMismatch,
-                message: "\(value.storageClass.rawValue) that is no \(T.self) meets values that are stored in another form")
+                message: "\(value.storageClass.rawValue) that is not a \(T.self) is compared with values in another form")
         }
         return try read.sqlValue(in: form)
     }

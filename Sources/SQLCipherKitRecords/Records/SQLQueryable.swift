@@ -174,7 +174,7 @@ extension SQLQueryable {
     /// A window function is no value without its rows.
     @available(*, unavailable, message: "a window function needs the rows that it is computed over: add .over(SQLWindow(…))")
     public func select<Value>(_ expression: (Columns) -> SQLWindowValue<Value>) -> SQLSelection<Value> {
-        SQLSelection(selection.clauses, "NULL", reader: { _ in throw DatabaseError.misuse("a window function without rows") })
+        SQLSelection(selection.clauses, "NULL", reader: { _ in throw DatabaseError.misuse("a window function needs rows") })
     }
 
     /// A condition for another query: true if this query has any rows.
@@ -251,10 +251,10 @@ extension SQLSelection {
         guard list != nil else {
             let own = (Request.Element.self as? any ColumnCodingCustomizable.Type)?.columnProfiles
             guard let own, clauses.sides.count == 1 else {
-                throw DatabaseError.misuse("a join as the table \(table.name): select values first")
+                throw DatabaseError.misuse("a join cannot be the table \(table.name): select values first")
             }
             if own != profiles {
-                throw DatabaseError.misuse("\(Request.Element.self) stores values otherwise than \(Row.self): select values first")
+                throw DatabaseError.misuse("\(Request.Element.self) does not store values as \(Row.self) does: select values first")
             }
             return "\(name) AS (\(whole))"
         }

@@ -40,8 +40,8 @@ public struct SQLSelection<Element>: Sendable {
     func compound(_ keyword: String, _ other: SQLSelection) -> Self {
         var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part(like: self))")
         made.failure = clauses.failure ?? other.clauses.failure
-        if fetcher != nil || other.fetcher != nil { made.failure = DatabaseError.misuse("a compound of queries with associations") }
-        if list == nil, clauses.sides.count > 1 { made.failure = DatabaseError.misuse("a compound of joins: select values first") }
+        if fetcher != nil || other.fetcher != nil { made.failure = DatabaseError.misuse("a compound cannot have associations") }
+        if list == nil, clauses.sides.count > 1 { made.failure = DatabaseError.misuse("a compound of joins needs selected values") }
         return SQLSelection(made, list == nil ? nil : "*", forms, reader: reader)
     }
 

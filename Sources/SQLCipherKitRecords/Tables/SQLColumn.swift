@@ -180,7 +180,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     static var nameless: DatabaseError {
         .invalidArgument(
-            "a column has no name: give a property that is computed or observed, or has an unknown coding key, one with named(_:)")
+            "a column has no name: name a property that is computed or observed, or has an unknown coding key, with named(_:)")
     }
 
     func definition(isStrict: Bool, _ profile: ValueProfile) throws -> SQL {
@@ -231,7 +231,7 @@ extension SQLColumn {
         if value.compares(withDatesIn: profile) { return }
         let example = (try? Date().sqlValue(in: profile)).flatMap { try? $0.literal } ?? "a custom form"
         throw DatabaseError.invalidArgument(
-            "the default of \(table).\(name) is like \((try? value.literal) ?? "something else"), and its dates are stored like "
+            "the default of \(table).\(name) has the form \((try? value.literal) ?? "of another profile"), and its dates the form "
                 + "\(example): SQL would compare them wrongly; give the column another default or another ValueProfile")
     }
 }

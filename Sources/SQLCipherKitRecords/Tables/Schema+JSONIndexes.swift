@@ -34,7 +34,7 @@ extension Schema {
         _ name: String, on table: String, column: String, paths: [JSONPath], isUnique: Bool = false, where condition: SQL? = nil
     ) throws {
         guard !paths.isEmpty, !paths.contains(where: \.isRoot) else {
-            throw DatabaseError.invalidArgument("an index on no path at all")
+            throw DatabaseError.invalidArgument("an index needs a path")
         }
         for path in paths { if let refusal = path.refusal { throw refusal } }
         let document = JSONExpression(column: column)
@@ -66,7 +66,7 @@ extension Schema {
         case .real: declared = .real
         case .text: declared = .text
         case .blob: declared = .blob
-        case .null: throw DatabaseError.invalidArgument("a column of the type null")
+        case .null: throw DatabaseError.invalidArgument("a column cannot have the type null")
         // Each value stays unchanged.
         case nil: declared = .any
         }

@@ -33,7 +33,7 @@ struct TableRebuild {
             let parents = try schema.foreignKeys(of: other).map(\.parent)
             guard other.isSameName(as: table) && !parents.isEmpty || parents.contains(name: table) else { continue }
             throw DatabaseError.misuse(
-                "\(table) has foreign keys, or is the target of some, and cannot be rebuilt in a transaction that enforces them: "
+                "\(table) has foreign keys, or is their target, and cannot be rebuilt in a transaction that enforces them: "
                     + "use a migration, or call this outside of the transaction")
         }
     }
@@ -115,14 +115,14 @@ struct TableRebuild {
             sources.append(source)
         }
         if let unknown = rest.keys.map(\.text).min() {
-            throw DatabaseError.invalidArgument("the new table \(table) has no column \(unknown) that could be written")
+            throw DatabaseError.invalidArgument("the new table \(table) has no column \(unknown) that can be written")
         }
         if let from = rows.rowID, let to = try schema.rowIDName(of: table), try !hasRowIDAlias(targets) {
             targets.insert(to, at: 0)
             sources.insert(from, at: 0)
         }
         guard !targets.isEmpty else {
-            throw DatabaseError.invalidArgument("the new table \(table) has no column of the old one")
+            throw DatabaseError.invalidArgument("the new table \(table) has no column of the old table")
         }
         // An ON CONFLICT clause of the new table must not skip rows.
         try db.execute(

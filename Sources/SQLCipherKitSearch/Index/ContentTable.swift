@@ -55,7 +55,7 @@ extension Schema {
             rowID = .integer(column.name)
         } else {
             throw DatabaseError.invalidArgument(
-                "\(table) has no primary key: VACUUM may renumber its rows, so that an index on them would point to others")
+                "\(table) has no primary key: VACUUM may renumber its rows, so that an index on them would point to other rows")
         }
         return ContentTable(
             name: table, columns: columns.map(\.name), generated: columns.filter(\.isGenerated).map(\.name).nameSet, rowID: rowID,

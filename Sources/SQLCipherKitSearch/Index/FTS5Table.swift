@@ -137,7 +137,7 @@ extension FTS5Table {
         }
         guard columns.contains(where: \.isIndexed) else { throw DatabaseError.invalidArgument("no column of \(name) is indexed") }
         guard prefixes.allSatisfy({ (1...999).contains($0) }), prefixes.count <= 31 else {
-            throw DatabaseError.invalidArgument("prefix lengths are from 1 to 999 characters, and 31 of them at most")
+            throw DatabaseError.invalidArgument("up to 31 prefix lengths are possible, from 1 to 999 characters")
         }
         if case .contentless(deletes: true, _) = content, !storesColumnSizes {
             throw DatabaseError.invalidArgument(

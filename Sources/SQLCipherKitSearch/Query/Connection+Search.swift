@@ -60,7 +60,7 @@ extension Connection {
             }
         }
         guard search.query == nil, !search.isSorted else {
-            throw DatabaseError.invalidArgument("a search of several tables is for user input, and its order is the best")
+            throw DatabaseError.invalidArgument("a search of several tables takes user input only, and is ordered by relevance")
         }
         var searches: [FullTextSearch] = []
         var groups: [String: FacetCounts] = [:]

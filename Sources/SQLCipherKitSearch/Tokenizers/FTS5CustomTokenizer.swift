@@ -51,7 +51,7 @@ extension FTS5Token {
             guard result == 0 else { return }
             guard range.lowerBound >= 0, range.upperBound <= count else {
                 result = SQLITE_ERROR
-                error = .invalidArgument("a tokenizer says that a token stands at \(range) of a text of \(count) bytes")
+                error = .invalidArgument("a tokenizer returned a token at \(range) of a text of \(count) bytes")
                 return
             }
             token.withMemoryRebound(to: CChar.self) { bytes in

@@ -32,7 +32,7 @@ package struct FTS5Synonyms: FTS5TokenFilter {
             for word in group {
                 let found = try tokens(word)
                 guard found.count == 1 else {
-                    throw DatabaseError.invalidArgument("the synonym \(word) is \(found.count) words to its tokenizer, not one")
+                    throw DatabaseError.invalidArgument("the synonym \(word) is split into \(found.count) words, and must be one")
                 }
                 members += found
             }

@@ -124,13 +124,13 @@ extension HybridSearch {
             throw DatabaseError.invalidArgument("a weight is a number of 0 or more")
         }
         guard case .best = self.words.order else {
-            throw DatabaseError.invalidArgument("a search by words and vectors has the best first")
+            throw DatabaseError.invalidArgument("a search by words and vectors is ordered by relevance")
         }
         let content = try vectors.requireContent()
         guard let own = try words.content(), own.key.isEmpty,
             own.rows.isSameName(as: vectors.schema.qualified(content.table))
         else {
-            throw DatabaseError.invalidArgument("\(words.name) and \(vectors.name) do not have the same content by its row id")
+            throw DatabaseError.invalidArgument("\(words.name) and \(vectors.name) must have the same content, by its row id")
         }
     }
 

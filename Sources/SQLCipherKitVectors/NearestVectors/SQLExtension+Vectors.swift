@@ -37,7 +37,7 @@ extension SQLExtension {
     private static func distance(_ arguments: borrowing FunctionArguments) throws -> Double? {
         let name = try arguments.count < 3 ? "cosine" : arguments.get(2, as: String.self)
         guard let metric = VectorTable.Metric(rawValue: name), metric != .hamming else {
-            throw DatabaseError.invalidArgument("vector_distance knows cosine, dot and l2")
+            throw DatabaseError.invalidArgument("vector_distance takes cosine, dot or l2")
         }
         func vector(_ place: Int) throws -> [Float]? { try VectorArgument.numbers(arguments.value(place), place) }
         guard let a = try vector(0), let b = try vector(1) else { return nil }
@@ -77,7 +77,7 @@ enum VectorArgument {
             }
         case .text(let text):
             guard let numbers = try? JSONDecoder().decode([Float].self, from: Data(text.utf8)) else {
-                throw DatabaseError.invalidArgument("argument \(place + 1) is text, but no JSON array of numbers")
+                throw DatabaseError.invalidArgument("argument \(place + 1) is text, but not a JSON array of numbers")
             }
             return numbers
         default: throw DatabaseError.invalidArgument("argument \(place + 1) is a number, and not a vector")

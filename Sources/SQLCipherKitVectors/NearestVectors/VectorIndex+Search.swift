@@ -50,14 +50,14 @@ extension VectorIndex {
         let content = try content()
         var after: Nearest.Entry?
         if let last = search.after {
-            guard !last.distance.isNaN else { throw DatabaseError.invalidArgument("the distance of the hit to go on after is NaN") }
+            guard !last.distance.isNaN else { throw DatabaseError.invalidArgument("the distance of the last hit is NaN") }
             after = Nearest.Entry(distance: Float(last.distance), id: last.rowID)
         }
         var wanted = try search.filter.map { try rows(that: $0, content) }
         if let coarse = search.coarse {
             guard format.keepsBits else { throw DatabaseError.invalidArgument("\(name) was created without keepsBits") }
             guard (1...1_000).contains(coarse.oversampling) else {
-                throw DatabaseError.invalidArgument("from 1 to 1,000 rows are compared for a hit, not \(coarse.oversampling)")
+                throw DatabaseError.invalidArgument("oversampling is from 1 to 1,000, not \(coarse.oversampling)")
             }
             guard after == nil else {
                 throw DatabaseError.invalidArgument("a coarse search has no page after the first: raise its limit")

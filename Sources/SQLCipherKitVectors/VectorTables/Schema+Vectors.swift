@@ -32,7 +32,7 @@ extension Schema {
         // A primary key without an index of its own is the row id.
         let key = columns.filter { $0.primaryKeyPosition > 0 }
         guard key.count == 1, try !uniqueIndexes(of: table).contains(where: { $0.origin == .primaryKey }) else {
-            throw DatabaseError.invalidArgument("\(table) has no INTEGER PRIMARY KEY, which vectors find its rows by")
+            throw DatabaseError.invalidArgument("\(table) has no INTEGER PRIMARY KEY, which its vectors need")
         }
         return key[0].name
     }
@@ -75,7 +75,7 @@ extension VectorIndex {
     /// The content; throws if there is none.
     func requireContent() throws -> (table: String, key: String) {
         guard let content = try content() else {
-            throw DatabaseError.invalidArgument("\(name) has no content: the application chooses its row ids")
+            throw DatabaseError.invalidArgument("\(name) has no content table: the application chooses its row ids")
         }
         return content
     }

@@ -44,11 +44,11 @@ extension VectorFormat {
         let row: (Int, Int, String, String, Bool)? = try index.connection.fetchOne(
             "SELECT format, dimensions, element, metric, bits FROM \(raw: index.companion(VectorNames.settings))")
         guard let (version, dimensions, elementName, metricName, keepsBits) = row else { throw index.damage("it has no settings") }
-        guard version == Self.version else { throw index.damage("its format is \(version), and this version knows 1") }
+        guard version == Self.version else { throw index.damage("its format is \(version), and this version reads 1") }
         guard Self.dimensionRange.contains(dimensions), let element = VectorTable.Element(rawValue: elementName),
             let metric = VectorTable.Metric(rawValue: metricName), (element == .bits) == (metric == .hamming),
             !keepsBits || element != .bits
-        else { throw index.damage("its settings are not possible") }
+        else { throw index.damage("its settings are invalid") }
         self.init(dimensions: dimensions, element: element, metric: metric, keepsBits: keepsBits)
     }
 }

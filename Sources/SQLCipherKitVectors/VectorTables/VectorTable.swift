@@ -82,12 +82,12 @@ public struct VectorTable: Hashable, Sendable {
             throw DatabaseError.invalidArgument("a vector has from 1 to 65,536 dimensions, not \(dimensions)")
         }
         guard (element == .bits) == (metric == .hamming) else {
-            throw DatabaseError.invalidArgument("bits, and nothing else, are compared by hamming: not \(element) by \(metric)")
+            throw DatabaseError.invalidArgument("the metric hamming is for bits, and bits need it: not \(element) with \(metric)")
         }
-        if keepsBits, element == .bits { throw DatabaseError.invalidArgument("the table \(name) has nothing but bits already") }
+        if keepsBits, element == .bits { throw DatabaseError.invalidArgument("the table \(name) stores bits: leave out keepsBits") }
         guard case .external(_, let columns) = content else { return }
         guard !columns.isEmpty else {
-            throw DatabaseError.invalidArgument("the vectors of \(name) are made of no column: name those that they depend on")
+            throw DatabaseError.invalidArgument("the vectors of \(name) have no columns: name the columns that they depend on")
         }
     }
 }

@@ -187,7 +187,7 @@ expect(try enclave.decrypt(blob).withUnsafeBytes { Array($0) == raw })
 expect(try wrapped.delete() && enclave.delete() && !enclave.delete() && StandIn.items.isEmpty)
 expectError(.keyProvider, saying: "there is no key") { _ = try enclave.decrypt(blob) }
 StandIn.hasEnclave = false
-expectError(.keyProvider, saying: "makes no key") { try wrapped.store(raw) }
+expectError(.keyProvider, saying: "cannot create a key") { try wrapped.store(raw) }
 StandIn.hasEnclave = true
 for demand in EnclaveKey.AccessControl.allCases {
     let key = try EnclaveKey(tag: "\(demand)", accessibility: .whenPasscodeSetThisDeviceOnly, requires: demand)

@@ -239,7 +239,7 @@ import TestSupport
             of: Connection(location, key: .slots(slots)), keeping: ["first": .passphrase("one")], droppingOthers: true)
         try before.write(to: keys)
         let error = #expect(throws: DatabaseError.self) { try unlock("two") }
-        #expect(error?.reason == .wrongKeyOrNotADatabase && error?.message.contains("before a change of the key") == true)
+        #expect(error?.reason == .wrongKeyOrNotADatabase && error?.message.contains("before a change of key") == true)
     }
 
     /// They hold a key that nothing has, and would give it to the database.

@@ -145,8 +145,8 @@ import TestSupport
             return error?.reason == .misuse ? error?.message : nil
         }
         #expect(message(Level.with(Level.self, as: Folder.all.select { $0.id })) == "the table level has 2 columns, and its query 1 values")
-        #expect(message(Level.with(Level.self, as: Folder.join(Folder.self) { $0.id == $1.parentID })) == "a join as the table level: select values first")
-        #expect(message(Level.with(Level.self, as: Folder.all)) == "Folder stores values otherwise than Level: select values first")
+        #expect(message(Level.with(Level.self, as: Folder.join(Folder.self) { $0.id == $1.parentID })) == "a join cannot be the table level: select values first")
+        #expect(message(Level.with(Level.self, as: Folder.all)) == "Folder does not store values as Level does: select values first")
         #expect(message(Level.with(Level.self, as: Folder.including(Folder.hasMany(Folder.self, by: \.parentID, to: \.id)))) == "a query with associations cannot be the table level")
         #expect(message(Level.with(Level.self, as: Folder.limit(-1).select { ($0.id, $0.size) })) == nil)
     }

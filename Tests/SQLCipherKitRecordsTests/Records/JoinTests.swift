@@ -118,10 +118,10 @@ import TestSupport
         let several = #expect(throws: DatabaseError.self) { try db.fetchAll(Author.join(Letter.self)) }
         #expect(several?.reason == .misuse)
         #expect(several?.message == """
-            several foreign keys link letter with author: say what to join on (letter(sender) to author; letter(receiver) to author)
+            several foreign keys link letter with author: name the columns (letter(sender) to author; letter(receiver) to author)
             """)
         let none = #expect(throws: DatabaseError.self) { try db.fetchAll(Author.leftJoin(Review.self)) }
-        #expect(none?.message == "no foreign key links review with author: say what to join on")
+        #expect(none?.message == "no foreign key links review with author: name the columns to join on")
         #expect(throws: DatabaseError.self) { try db.count(Author.all.fullJoin(Review.self)) }
         // Inside of another query as well.
         #expect(throws: DatabaseError.self) { try db.count(Book.filter { _ in Author.join(Review.self).exists }) }

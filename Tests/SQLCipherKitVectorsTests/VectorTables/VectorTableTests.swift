@@ -34,7 +34,7 @@ import TestSupport
         refused("hamming", create(VectorTable("v", dimensions: 4, of: .bits, metric: .cosine)))
         refused("hamming", create(VectorTable("v", dimensions: 4, of: .int8, metric: .hamming)))
         refused("bits", create(VectorTable("v", dimensions: 4, of: .bits, keepsBits: true)))
-        refused("no column", create(VectorTable("v", dimensions: 4, content: .external(table: "note", columns: []))))
+        refused("no columns", create(VectorTable("v", dimensions: 4, content: .external(table: "note", columns: []))))
         refused("column missing", create(VectorTable("v", dimensions: 4, content: .external(table: "note", columns: ["missing"]))))
         refused("no table", create(VectorTable("v", dimensions: 4, content: .external(table: "none", columns: ["a"]))))
         refused("PRIMARY KEY", create(VectorTable("v", dimensions: 4, content: .external(table: "named", columns: ["name"]))))
