@@ -68,7 +68,7 @@ package final class AtomicFile {
         let isDone = Self.removeFiles(temporaryPath, ["-wal", "-journal", "-shm"])
         guard (replacing ? rename(temporaryPath, path) : Self.renameExclusively(temporaryPath, path)) == 0 else {
             let code: ResultCode = errno == EEXIST ? .cannotOpen : .ioError
-            throw Self.failure(code, "the new file cannot have its name", path)
+            throw Self.failure(code, "the new file cannot be renamed", path)
         }
         if let lock { lock.unlock(isDone: isDone) } else { Self.flushFolder(of: path) }
         lock = nil

@@ -230,7 +230,7 @@ extension DatabaseError {
 
     static func insideExclusiveUse(sql: String? = nil) -> DatabaseError {
         .misuse(
-            "the connection cannot be used by what it calls, such as a progress closure, while it rewrites or copies a database",
+            "closures that the connection calls cannot use it while it rewrites or copies a database",
             sql: sql)
     }
 }

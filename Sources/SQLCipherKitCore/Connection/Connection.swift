@@ -363,7 +363,7 @@ extension Connection.Settings {
     @discardableResult
     public func setLimit(_ limit: Limit, to value: Int) throws -> Int {
         let handle = try connection.liveOutsideHooks()
-        guard value >= 0 else { throw DatabaseError.invalidArgument("a limit of \(value)") }
+        guard value >= 0 else { throw DatabaseError.invalidArgument("a limit cannot be \(value)") }
         let before = sqlite3_limit(handle, limit.number, Int32(clamping: value))
         connection.untilReturn(.limit(limit.number)) { db in try db.settings.setLimit(limit, to: Int(before)) }
         return try self.limit(limit)

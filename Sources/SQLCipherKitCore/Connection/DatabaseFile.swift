@@ -28,7 +28,7 @@ package enum DatabaseFile {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw cannotOpen(path, "the folder \(folder) cannot be made")
+            throw cannotOpen(path, "the folder \(folder) cannot be created")
         }
         return true
     }

@@ -292,7 +292,7 @@ extension DatabaseError {
         var reason = isRefused ? .refusedSQL : Self.reason(for: code)
         if code == .readOnlyMoved {
             reason = .databaseReplaced
-            message = "the file at the path is another one by now, as after a change of key into a new file, or gone: open it again"
+            message = "the file was replaced or removed, as by a change of key into a new file: open it again"
         } else if [.cannotOpen, .ioErrorLock].contains(code), let number = database.map({ sqlite3_system_errno($0) }), number != 0 {
             // An extended code of cannotOpen says that it was not the system. EMLINK is files.h's.
             let reason = number != EMLINK ? String(cString: strerror(number))

@@ -70,7 +70,7 @@ extension SQLExtension {
     static func argumentCount(_ count: Int?) throws -> Int32 {
         guard let count else { return -1 }
         guard count >= 0, let number = Int32(exactly: count) else {
-            throw DatabaseError.invalidArgument("a function of \(count) arguments")
+            throw DatabaseError.invalidArgument("a function cannot have \(count) arguments")
         }
         return number
     }

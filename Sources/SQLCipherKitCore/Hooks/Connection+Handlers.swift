@@ -43,7 +43,7 @@ extension Connection.Settings {
     ) throws {
         let (hooks, handle) = try connection.usableHooks()
         guard instructions >= 1 else {
-            throw DatabaseError.invalidArgument("a progress handler every \(instructions) instructions")
+            throw DatabaseError.invalidArgument("a progress handler cannot run every \(instructions) instructions")
         }
         let before = (interval: hooks.progressInterval, body: hooks.progress)
         connection.untilReturn(.progress) { db in try db.settings.setProgressHandler(every: before.interval, before.body) }

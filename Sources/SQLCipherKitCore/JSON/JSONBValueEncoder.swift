@@ -57,7 +57,7 @@ final class JSONBValueEncoder: Encoder {
 
     func open(_ wanted: State) {
         if state == wanted || sink.context.failure != nil { return }
-        guard state == .empty else { return fail("a second value or a container of another kind was asked for") }
+        guard state == .empty else { return fail("a second value or a container of another kind was requested") }
         guard depth < sink.context.limit else { return fail("the value is nested deeper than \(sink.context.limit) levels") }
         state = wanted
         offset = sink.writer.open()

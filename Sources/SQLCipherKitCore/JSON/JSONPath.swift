@@ -135,7 +135,7 @@ extension JSONPath: SQLValueConvertible {
 
 extension DatabaseError {
     static var nullInKey: DatabaseError {
-        .invalidArgument("a JSON key contains the character U+0000, at which SQLite would end it and take another key for it")
+        .invalidArgument("a JSON key contains the character U+0000, at which SQLite would end the key")
     }
 }
 

@@ -107,7 +107,7 @@ extension JSONValue {
     }
 
     func write(to writer: JSONBWriter, depth: Int, stack: StackLimit) throws {
-        if stack.isReached { throw DatabaseError.invalidArgument("JSON that is nested too deeply for the thread's stack") }
+        if stack.isReached { throw DatabaseError.invalidArgument("the JSON is nested too deeply for the thread's stack") }
         switch self {
         case .null: writer.appendEmpty(.null)
         case .bool(let value): writer.append(value)
@@ -137,7 +137,7 @@ extension JSONValue {
 
     private static func check(_ depth: Int) throws {
         if depth >= JSONB.maximumDepth {
-            throw DatabaseError.invalidArgument("JSON that is nested deeper than \(JSONB.maximumDepth) levels")
+            throw DatabaseError.invalidArgument("the JSON is nested deeper than \(JSONB.maximumDepth) levels")
         }
     }
 }

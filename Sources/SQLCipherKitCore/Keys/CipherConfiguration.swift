@@ -155,7 +155,7 @@ extension CipherConfiguration {
             switch self {
             case .keyDerivation(let rounds, let recommended):
                 "a passphrase is derived with \(rounds) rounds of PBKDF2, and \(recommended) are recommended"
-            case .noAuthentication: "pages are not authenticated: changes to the file are not noticed"
+            case .noAuthentication: "pages are not authenticated: changes to the file are not detected"
             }
         }
     }
@@ -208,7 +208,7 @@ extension CipherConfiguration {
         if let salt {
             guard salt.count == 16 else { throw Self.invalid("a salt has 16 bytes, and \(salt.count) were given") }
             guard plaintextHeaderSize > 0 else {
-                throw Self.invalid("a salt is only given for a database with a plaintext header: others have theirs in the file")
+                throw Self.invalid("give a salt only for a database with a plaintext header: other files contain their salt")
             }
         }
     }

@@ -310,7 +310,7 @@ extension DatabaseKey {
             bytes.withUnsafeBytes({ Array($0.suffix(16)) }) != header
         {
             message =
-                "\(path) was not made with this raw key and salt: its own salt is another one; if it only shares a passphrase "
+                "\(path) was not encrypted with this raw key and salt: its salt differs; if it only shares a passphrase "
                 + "with the database that the key is from, give the passphrase"
         } else {
             message = "the key or the cipher settings are wrong for \(path), or it is not a database of SQLCipher 1 to 4"
@@ -345,7 +345,7 @@ extension Schema {
                 throw DatabaseError(
                     code: .misuse, reason: .notEncrypted,
                     message:
-                        "the database \(name) is not encrypted and has no key for another one: give that one a key, or .plaintext")
+                        "the database \(name) is not encrypted and has no key for the other database: give a key or .plaintext")
             }
             return encryption
         }

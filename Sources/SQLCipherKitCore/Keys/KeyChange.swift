@@ -158,8 +158,8 @@ private struct InPlaceKeyChange {
             case .old: "the key could not be changed (\(error.message)); the file opens with the old key"
             case .new: "the key was changed, but the connection had to end (\(error.message)); the file opens with the new key"
             case .unknown:
-                "the change of key failed (\(error.message)), and the file could not be read again to tell which key opens it: it "
-                    + "is one of the two"
+                "the change of key failed (\(error.message)), and the file could not be read again to find which key opens it: it "
+                    + "is the old key or the new key"
             }
         return DatabaseError(
             changingKeyOf: path, code: error.code, workingKey: workingKey, message: outcome + "; the connection is closed")

@@ -173,10 +173,10 @@ private struct ProvidedKey: DeferredKey {
             let message = DatabaseError(thrownBy: name, error).message
             throw DatabaseError(code: .authorization, reason: .keyProvider, message: message, underlying: error)
         }
-        guard let key = answer else { throw DatabaseError.keyProvider("there is no key: \(name) gave none") }
+        guard let key = answer else { throw DatabaseError.keyProvider("there is no key: \(name) returned none") }
         switch key.form {
         case .passphrase, .raw, .derived: return key
-        case .plaintext, .deferred: throw DatabaseError.keyProvider("\(name) gave neither a passphrase nor a raw key, but \(key)")
+        case .plaintext, .deferred: throw DatabaseError.keyProvider("\(name) returned no passphrase and no raw key, but \(key)")
         }
     }
 }

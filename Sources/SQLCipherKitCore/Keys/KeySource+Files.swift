@@ -70,7 +70,7 @@ private enum KeyFile {
         guard isKnown, info.st_uid == geteuid() || info.st_uid == 0 else { throw refused(path, "it belongs to another user") }
         guard info.st_mode & forbidden == 0 else {
             throw refused(
-                path, "others have rights to it: its mode is \(String(info.st_mode & 0o7777, radix: 8)), and 600 or 400 is expected"
+                path, "other users can use it: its mode is \(String(info.st_mode & 0o7777, radix: 8)), and 600 or 400 is expected"
             )
         }
         return try read(file, encoding, "the key file \(path)")

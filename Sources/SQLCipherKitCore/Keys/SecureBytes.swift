@@ -64,7 +64,7 @@ extension SecureBytes {
     /// - Throws: ``DatabaseError/Reason/noRandomBytes``, or ``DatabaseError/Reason/invalidArgument`` for a negative number.
     public static func random(count: Int = 32) throws -> SecureBytes {
         guard count >= 0, count <= Int(Int32.max) else {
-            throw DatabaseError.invalidArgument("\(count) random bytes, and 0 to \(Int32.max) are possible")
+            throw DatabaseError.invalidArgument("from 0 to \(Int32.max) random bytes are possible, not \(count)")
         }
         return try SecureBytes(count: count) { memory in
             let rc = sqlcipherkit_random(memory.baseAddress, Int32(count))

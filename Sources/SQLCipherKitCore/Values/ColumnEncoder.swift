@@ -60,7 +60,7 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
         let context = JSONBEncodingContext(options)
         let scope = context.scopes.scope(of: types)
         let made = JSONBValueEncoder(JSONBSink(context), depth: 0, scope: scope, parent: nil, key: nil)
-        if hasSingle { made.fail("a second value or a container of another kind was asked for") }
+        if hasSingle { made.fail("a second value or a container of another kind was requested") }
         if isOver { context.isOver = true }
         json = made
         return made

@@ -62,7 +62,7 @@ extension Decimal: SQLValueConvertible {
         if let whole = Int64(digits) { return .integer(whole) }
         guard let real = Double(digits), real.isFinite, Decimal(sqlValue: .real(real)) == self else {
             throw DatabaseError.invalidArgument(
-                "a Decimal with more digits than a number in SQLite has: round it, or store decimals as text (DecimalStrategy)")
+                "a Decimal has more digits than a number in SQLite: round it, or store decimals as text (DecimalStrategy)")
         }
         return .real(real)
     }
