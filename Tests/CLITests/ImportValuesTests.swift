@@ -194,7 +194,7 @@ import TestSupport
         try Connection(.file(database)).execute(SQLScript("CREATE TABLE own(v REAL); INSERT INTO own VALUES (1)"))
         let own = folder.path("own.csv")
         try Data("v\n9007199254740993\n".utf8).write(to: URL(fileURLWithPath: own))
-        try Tool.run("import", database, own, "--no-key").expectFailure(1, "line 2", "v has more digits than its type holds")
+        try Tool.run("import", database, own, "--no-key").expectFailure(1, "line 2", "v has more digits than its type")
         try Tool.run("import", database, own, "--no-key", "--table", "w", "--types", "v=real").expectFailure(1, "--types v=text")
     }
 

@@ -40,7 +40,7 @@ final class CSVReader: RecordReader {
             }
             names = names.enumerated().map { $1.isEmpty ? "column\($0 + 1)" : $1 }
             if names.contains(where: { $0.utf8.contains(0) }) {
-                throw Failure("its first line has NUL characters: it is no CSV, or in an encoding that --encoding must name")
+                throw Failure("its first line has NUL characters: it is not CSV, or needs its encoding with --encoding")
             }
             if options.renames { names = renaming(names) }
             self.names = ColumnList(names)

@@ -20,7 +20,7 @@ final class MirrorRows {
     var rowID: String {
         get throws {
             guard let rowID = try db.main.rowIDName(of: name) else {
-                throw Failure("--mirror needs row ids, which the table \(name) has not, or not under their name", status: .usage)
+                throw Failure("--mirror needs row ids, which the table \(name) does not have or does not name", status: .usage)
             }
             return rowID
         }

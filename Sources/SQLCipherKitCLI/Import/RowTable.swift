@@ -264,7 +264,7 @@ extension RowTable {
         }
         guard !holds else { return }
         let advice = isMade ? "use --types \(column.name)=text" : "make the column text"
-        throw Failure("\(column.name) has more digits than its type holds, which is \(column.type.rawValue): \(advice)")
+        throw Failure("\(column.name) has more digits than its type, \(column.type.rawValue), can hold: \(advice)")
     }
 
     /// The value to bind for a field with these forms.

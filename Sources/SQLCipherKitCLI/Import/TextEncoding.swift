@@ -189,7 +189,7 @@ final class IconvReader: TextDecoder {
             }
             return input.suffix(left).map { UInt8(bitPattern: $0) }
         }
-        if isInvalid { throw Failure("there are bytes that are no characters in \(name): give another encoding with --encoding") }
+        if isInvalid { throw Failure("some bytes are not characters in \(name): give another encoding with --encoding") }
         return text
     }
 }

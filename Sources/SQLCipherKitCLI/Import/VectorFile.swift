@@ -53,8 +53,8 @@ private struct NumPyArray {
 
     init(_ path: String) throws {
         let bytes = try VectorFile.bytes(path)
-        func problem(_ what: String) -> Failure { Failure("\(path) is no file of NumPy that can be read: \(what)") }
-        guard bytes.starts(with: [0x93] + Array("NUMPY".utf8)), bytes.count >= 12 else { throw problem("it does not begin as one") }
+        func problem(_ what: String) -> Failure { Failure("\(path) cannot be read as a NumPy file: \(what)") }
+        guard bytes.starts(with: [0x93] + Array("NUMPY".utf8)), bytes.count >= 12 else { throw problem("its first bytes differ") }
         let isLong = bytes[6] >= 2
         let size = (0..<(isLong ? 4 : 2)).reduce(0) { $0 | Int(bytes[8 + $1]) << (8 * $1) }
         let start = isLong ? 12 : 10
@@ -63,7 +63,7 @@ private struct NumPyArray {
         guard let type = header.firstMatch(of: #/'descr': *'([^']*)'/#)?.1,
             let list = header.firstMatch(of: #/'shape': *\(([^)]*)\)/#)?.1
         else { throw problem("its header has no type or shape") }
-        guard header.contains(#/'fortran_order': *False/#) else { throw problem("its numbers are in Fortran's order") }
+        guard header.contains(#/'fortran_order': *False/#) else { throw problem("its numbers are in Fortran order") }
         let lengths = list.split(separator: ",").map { Int($0.trimmingCharacters(in: .whitespaces)) }
         shape = lengths.compactMap { $0 }
         let width = type.last.flatMap { Int(String($0)) } ?? 0
@@ -75,7 +75,7 @@ private struct NumPyArray {
         }
         data = bytes[(start + size)...]
         guard shape.count == lengths.count, !shape.isEmpty, data.count == count else {
-            throw problem("its size is not that of its shape")
+            throw problem("its size does not match its shape")
         }
         (self.type, self.path) = (String(type), path)
     }

@@ -25,7 +25,7 @@ enum CipherOptions {
     static func profile(_ name: String) throws -> KeyOptions {
         let folder = HomeFolder.folder("XDG_CONFIG_HOME", or: ".config", Invocation.current.environment)
         guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else {
-            throw ValidationError("a profile's name is that of a file in \(folder)/sqlcipherkit/profiles")
+            throw ValidationError("a profile has the name of a file in \(folder)/sqlcipherkit/profiles")
         }
         let path = "\(folder)/sqlcipherkit/profiles/\(name)"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {

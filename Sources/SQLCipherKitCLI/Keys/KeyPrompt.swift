@@ -43,7 +43,7 @@ enum KeyPrompt {
         defer { if own >= 0 { close(own) } }
         let terminal = own >= 0 ? own : Invocation.current.input
         guard Terminal.isTerminal(terminal) else {
-            throw Failure("there is no terminal to ask on: give a text, or -", status: .usage)
+            throw Failure("there is no terminal for a prompt: give a text, or -", status: .usage)
         }
         let typed = try TerminalMode.hidingInput(terminal) { try line(terminal, question) }
         return typed.withUnsafeBytes { bytes in

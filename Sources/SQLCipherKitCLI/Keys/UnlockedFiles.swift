@@ -30,7 +30,7 @@ enum UnlockedFiles {
             try KernelKeyring.user.addKey(of: db.main, as: name, expiresAfter: time)
             guard key(of: path) == nil else { return }
             try KernelKeyring.user.remove(name)
-            throw Failure("the kernel keeps the key of \(path), but does not let this user read it", status: .key)
+            throw Failure("the kernel holds the key of \(path), but this user may not read it", status: .key)
         }
 
         /// Forgets the key of a database, or all keys.
