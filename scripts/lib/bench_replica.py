@@ -21,11 +21,11 @@ STORES = {
     "s3": "an object store on the loopback: moto's server, which is slow, with the package's HTTP client",
 }
 WORKLOADS = {
-    "commits": "20,000 commits of one row of 200 bytes after as many others, without a replica and with one, and what is stored",
+    "commits": "20,000 commits of one row of 200 bytes after as many others, without and with a replica, and the bytes stored",
     "stored": "500 commits that wait until they are stored, and 100 that do not, with the default interval of half a second",
-    "restore": "restore 500 MB three times, beside copying and flushing the file",
+    "restore": "restore 680 MB three times, beside copying and flushing the file",
     "follow": "a follower that is 200 MB behind",
-    "price": "what steady use costs, in ten minutes: two commits a second, the same with an interval of five seconds, "
+    "price": "the requests of steady use, in ten minutes: two commits a second, the same with an interval of five seconds, "
              "one a minute, 10 GB of changes a day, and none; one round",
     "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB",
 }
@@ -34,23 +34,24 @@ USES = {
     "bulk": "10 GB a day", "quiet": "no commit",
 }
 SIZES = {10: "10 MB", 100: "100 MB", 1000: "1 GB", 10_000: "10 GB"}
-# Each figure: what it is, and how it is shown.
+# Each figure: its name, as on the article's rows, and its form.
 FIGURES = {
-    "commits_per_second": ("commits in a second", "{:,.0f}"),
-    "bytes_per_page_byte": ("bytes stored for a byte of changed pages", "{:.2f}"),
-    "waiting_p50": ("a commit that waits until it is stored, median", "{:.1f} ms"),
-    "waiting_p99": ("the same, 99 of 100", "{:.1f} ms"),
-    "passing_p50": ("from a commit to its being stored, median", "{:.0f} ms"),
-    "passing_p99": ("the same, 99 of 100", "{:.0f} ms"),
-    "restore_mb_per_second": ("restoring, MB/s", "{:,.0f}"),
-    "copy_mb_per_second": ("copying the file and flushing it, MB/s", "{:,.0f}"),
-    "restore_per_copy": ("restoring as a part of copying", "{:.2f}"),
-    "follow_mb_per_second": ("a follower, MB/s", "{:,.0f}"),
+    "commits_per_second": ("commits of one row a second", "{:,.0f}"),
+    "bytes_per_page_byte": ("bytes stored per byte of changed pages", "{:.2f}"),
+    "waiting_p50": ("the wait of a commit until it is stored, median", "{:.1f} ms"),
+    "waiting_p99": ("the same, 99th percentile", "{:.1f} ms"),
+    "passing_p50": ("the delay until a commit is stored, without a wait, median", "{:.0f} ms"),
+    "passing_p99": ("the same, 99th percentile", "{:.0f} ms"),
+    "restore_mb_per_second": ("restoring, in MB/s", "{:,.0f}"),
+    "copy_mb_per_second": ("copying and flushing the file, in MB/s", "{:,.0f}"),
+    "restore_per_copy": ("restoring, as a fraction of the speed of copying and flushing", "{:.2f}"),
+    "follow_mb_per_second": ("a follower that is 200 MB behind, in MB/s", "{:,.0f}"),
     **{f"{figure}_{use}": (f"{use_title}: {title}", form) for use, use_title in USES.items() for figure, title, form in [
-        ("stores", "requests that store, an hour", "{:,.0f}"), ("reads", "requests that read, an hour", "{:,.0f}"),
-        ("log", "MB of log an hour", "{:,.1f}"), ("uploaded", "bytes stored for a byte of log", "{:.2f}")]},
-    **{f"snapshot_{size}": (f"the first snapshot of {name}, MB/s", "{:,.0f}") for size, name in SIZES.items()},
-    **{f"grown_waiting_{size}": (f"a commit in {name} that waits, median", "{:.1f} ms") for size, name in SIZES.items()},
+        ("stores", "writing requests in an hour", "{:,.0f}"), ("reads", "reading requests in an hour", "{:,.0f}"),
+        ("log", "MB of log in an hour", "{:,.1f}"), ("uploaded", "bytes stored per byte of log", "{:.2f}")]},
+    **{f"snapshot_{size}": (f"the first snapshot of {name}, in MB/s", "{:,.0f}") for size, name in SIZES.items()},
+    **{f"grown_waiting_{size}": (f"the wait of a commit in {name} until it is stored, median", "{:.1f} ms")
+       for size, name in SIZES.items()},
 }
 # A month's use, with its hours; and Amazon's list prices, in dollars for 1,000 requests and for a gigabyte a month.
 DAYS, KEPT_DAYS, PRICE_OF_REQUESTS, PRICE_OF_STORAGE = 365 / 12, 8, 0.005, 0.023
