@@ -45,7 +45,7 @@ public struct ValueProfile: Hashable, Sendable {
     /// The default of this package: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as numbers.
     public static let standard = ValueProfile()
 
-    /// Dates as `2026-11-21T08:30:00.250Z`, this package's default before 1.0. UUIDs and decimals as in ``standard``.
+    /// Dates as `2026-11-21T08:30:00.250Z`, as `toISOString()` in JavaScript writes them. UUIDs and decimals as in ``standard``.
     public static let iso8601 = ValueProfile(dates: .iso8601)
 
     /// Dates as from SQLite's `CURRENT_TIMESTAMP` and `datetime()`: `2026-11-21 08:30:00`. UUIDs and decimals as in ``standard``.
