@@ -2,12 +2,12 @@ import SQLCipherKitCore
 
 /// Storage that keeps objects by name: a folder, or an object store. Implement this protocol for another kind of storage.
 ///
-/// A replica stores immutable objects and one manifest, which it replaces only if no other writer has replaced it. All bytes are
+/// A replica stores immutable objects and one *head*, which it replaces only if no other writer has replaced it. All bytes are
 /// sealed before they reach the store.
 ///
 /// A store may throw any error, and a call that throws may have taken effect. The error counts as temporary, and the call is
 /// repeated later with the same bytes. Only a ``DatabaseError`` with the reason `storeUnsupported` means that no later call can
-/// succeed. Your program receives every error as a ``DatabaseError``, with the store's error as the underlying one.
+/// succeed. Your program receives every error as a ``DatabaseError``, with the store's error as its underlying error.
 public protocol ObjectStore: Sendable {
     /// Returns the names and sizes of the objects whose names begin with `prefix`, in any order.
     /// - Parameter prefix: the beginning of the names, which may end within a part of a name; empty for all objects.

@@ -72,6 +72,6 @@ extension DatabaseWriter {
 }
 
 extension DatabaseSnapshot {
-    /// The snapshot as a reader, for functions that take one.
+    /// The snapshot as a reader, for functions that take a reader.
     public var reader: DatabaseReader { DatabaseReader(self) }
 }

@@ -139,7 +139,7 @@ public final class LiveQuery<Value: Sendable> {
 }
 
 extension LiveQuery where Value: Collection {
-    /// True if there may be more rows than `value` has: it has as many as were requested.
+    /// True if `value` has as many rows as were requested, so that there may be more.
     public var hasMore: Bool { value.map { $0.count >= loadedLimit } ?? false }
 
     /// Reads another page, if there may be more rows and nothing is loading. Call it when the last row appears; calling it again

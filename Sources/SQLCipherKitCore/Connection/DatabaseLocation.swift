@@ -77,6 +77,6 @@ extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
     /// The name passed to SQLite, without the parameters of a URI that could hold a key.
     public var description: String { KeyRedaction.cleanURI(name) }
 
-    /// Only the description.
+    /// Shows only the description, without a key.
     public var customMirror: Mirror { Mirror(self, children: ["name": description]) }
 }

@@ -113,7 +113,7 @@ public struct DatabaseError: Error, Sendable {
         public static let storeUnavailable = Reason("storeUnavailable")
         /// A store lacks a feature that replication needs, and no later call can succeed; the message names it. Nothing was stored.
         public static let storeUnsupported = Reason("storeUnsupported")
-        /// Another writer has taken over the replica in a store; this one stores nothing more.
+        /// Another writer has taken over the replica in a store; this writer stores nothing more.
         public static let replicaFenced = Reason("replicaFenced")
         /// A replica in a store is damaged, incomplete, or sealed with another key; the message says which.
         public static let replicaDamaged = Reason("replicaDamaged")

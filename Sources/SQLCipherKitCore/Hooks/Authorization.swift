@@ -74,7 +74,7 @@ public enum AuthorizationDecision: Hashable, Sendable {
 
 extension Connection.Settings {
     /// Calls `body` for every action of a statement while the statement is compiled
-    /// (<https://sqlite.org/c3ref/set_authorizer.html>). There is one authorizer; setting another, or a ``SQLPermissions``,
+    /// (<https://sqlite.org/c3ref/set_authorizer.html>). There is one authorizer; setting another, or an ``SQLPermissions``,
     /// replaces it.
     /// ```swift
     /// try db.settings.setAuthorizer { request in request.action == .attach ? .deny : .allow }

@@ -23,7 +23,7 @@ extension Connection {
     /// ```swift
     /// let newest = try db.fetchOne(Int.self, "SELECT max(id) FROM note")      // nil if there is no note
     /// ```
-    /// To tell the two apart, ask for a ``SQLValue``, or fetch all rows.
+    /// To tell the two apart, ask for an ``SQLValue``, or fetch all rows.
     /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(

@@ -3,7 +3,7 @@ import CSQLCipher
 /// A statement's current row.
 ///
 /// A row is lent to a closure or an initializer and cannot be stored; the compiler prevents it. Read the values that you need, or
-/// make a ``OwnedRow``.
+/// make an ``OwnedRow``.
 /// ```swift
 /// try db.forEach("SELECT id, title FROM note") { row in
 ///     let id: Int = try row[0]
@@ -149,7 +149,7 @@ extension Optional: SQLRowConvertible where Wrapped: SQLRowConvertible {
 
 /// A row's values, copied out of the statement, for rows of unknown shape.
 ///
-/// Copying a row creates a ``SQLValue`` for each column, which a ``SQLRowConvertible`` type, a tuple or a single value avoids.
+/// Copying a row creates an ``SQLValue`` for each column, which an ``SQLRowConvertible`` type, a tuple or a single value avoids.
 public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     /// The columns' names, in order.
     public let columnNames: [String]

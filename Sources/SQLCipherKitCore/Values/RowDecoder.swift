@@ -62,7 +62,7 @@ extension Row {
     /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, it is read from its column
     /// directly. Any other property, such as a nested structure or an array, is read from JSON in its column, as text or JSONB like
     /// a ``JSONColumn``. An optional property is nil if its column is missing or NULL. Decoding takes two to three times as long
-    /// as reading a ``SQLRowConvertible``.
+    /// as reading an ``SQLRowConvertible``.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull``,
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
     ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.

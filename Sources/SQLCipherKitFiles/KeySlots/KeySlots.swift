@@ -165,7 +165,7 @@ public struct KeySlots: Sendable {
 
     // MARK: Reading
 
-    /// Returns the slots after authenticating them: someone with the database's key has written them.
+    /// Returns the slots after authenticating them: a holder of the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
     public func slots() throws -> [Slot] {
         try verified(try storage.read()).slots.map(\.slot)

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension KeySlots {
-    /// The differences between key slots and the latest key slots that their database has seen. A rollback is the
+    /// The differences between key slots and the latest key slots that their database has recorded. A rollback is the
     /// ``DatabaseError/underlyingError`` of a ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
     ///
     /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
@@ -14,15 +14,15 @@ extension KeySlots {
             public let description: String
             private init(_ name: String) { description = name }
 
-            /// The slots are older than the latest slots that the database has seen.
+            /// The slots are older than the latest slots that the database has recorded.
             public static let older = Kind("older")
-            /// The database is older than the slots, although it had seen them: the database was restored. No passphrase becomes
-            /// valid again.
+            /// The database is older than the slots, although it had recorded them: the database was restored. No passphrase
+            /// becomes valid again.
             public static let olderDatabase = Kind("olderDatabase")
-            /// The database knows other slots than these: these slots were created separately for the same key, or changed with a
+            /// The database has a record of other slots: these slots were created separately for the same key, or changed with a
             /// copy of the database.
             public static let others = Kind("others")
-            /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
+            /// The database has no record of slots, but the slots were used with it: it was replaced, or its mark was removed.
             public static let unknown = Kind("unknown")
             /// There is no database, or only an empty file, where there was a database.
             public static let noDatabase = Kind("noDatabase")
@@ -30,15 +30,15 @@ extension KeySlots {
 
         /// The kind of difference.
         public let kind: Kind
-        /// The number of changes that the slots have seen.
+        /// The generation of the slots: 1 at first, and one more with each change.
         public let generation: Int
-        /// The number of changes that the database has seen; nil if it has no mark of them.
+        /// The number of changes that the database has recorded; nil if it has no mark of them.
         package let databaseGeneration: Int?
         /// The labels of revoked slots that would open the database again; nil if unknown.
         public let revoked: [String]?
         /// The labels of slots whose earlier secret would open the database again; nil if unknown.
         public let superseded: [String]?
-        /// The labels of slots that the database has seen and that are missing; nil if unknown.
+        /// The labels of slots that the database has recorded and that are missing; nil if unknown.
         public let missing: [String]?
 
         init(_ kind: Kind, _ table: SlotTable, _ mark: SlotMark?) {

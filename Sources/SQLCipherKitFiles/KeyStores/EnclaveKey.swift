@@ -30,7 +30,7 @@
 
         /// The key's tag (`kSecAttrApplicationTag`), which identifies it.
         public let tag: String
-        /// The group of applications that share the key; nil for the application's own.
+        /// The group of applications that share the key; nil for the application's own group.
         public let accessGroup: String?
         /// The time at which a new key can be used. A key of the Enclave never leaves its device.
         public let accessibility: KeychainAccessibility

@@ -16,7 +16,7 @@
         public let service: String
         /// The item's account (`kSecAttrAccount`), usually the database's name.
         public let account: String
-        /// The group of applications that share the item (`kSecAttrAccessGroup`); nil for the application's own
+        /// The group of applications that share the item (`kSecAttrAccessGroup`); nil for the application's own group
         /// (<https://developer.apple.com/documentation/security/sharing-access-to-keychain-items-among-a-collection-of-apps>).
         public let accessGroup: String?
         /// The format of the item's bytes.

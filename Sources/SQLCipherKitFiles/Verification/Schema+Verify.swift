@@ -268,7 +268,7 @@ extension Schema.IntegrityReport {
         /// another key.
         case damagedPage(Int)
         /// The database is encrypted, and its pages have no authentication codes, so changes to the file go unnoticed. The codes
-        /// can be removed without the key: if the database once had codes, someone has tampered with it.
+        /// can be removed without the key: if the database once had codes, it was tampered with.
         case noAuthentication
         /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the salt or header that the
         /// connection was opened with: the key will not open the file again.

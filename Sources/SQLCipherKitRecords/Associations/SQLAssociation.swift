@@ -62,7 +62,7 @@ extension SQLAssociation where Value: RangeReplaceableCollection {
 }
 
 extension SQLRecord {
-    /// The records of another table that refer to this one.
+    /// The records of another table that refer to this record.
     /// ```swift
     /// static let notes = hasMany(Note.self)
     /// static let received = hasMany(Letter.self, by: \.receiver)

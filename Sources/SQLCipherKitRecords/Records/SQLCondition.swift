@@ -10,9 +10,9 @@ final class SQLCondition: Sendable {
         case either(SQLPredicate, SQLPredicate)
         case not(SQLPredicate)
         case comparison(Side, SQLTerms.Comparison, Side)
-        /// SQL, and whether it can be NULL, which is false.
+        /// SQL. If it is loose, it can be NULL, which counts as false.
         case text(SQL, SQLPrecedence, isLoose: Bool)
-        /// A condition, and another that is true where that one is not.
+        /// A condition, and a second condition that is true where the first is not.
         case paired(SQLPredicate, SQLPredicate)
     }
 
@@ -37,9 +37,9 @@ extension SQLExpression where Value == Bool {
     enum Place {
         /// Where NULL counts as false: WHERE, ON, HAVING, FILTER and CASE.
         case asCondition
-        /// There too, but negated.
+        /// In the same places, but negated.
         case negated
-        /// Where NULL would be seen.
+        /// Where NULL would be visible, such as in a result.
         case asValue
     }
 

@@ -5,11 +5,11 @@ import SQLCipherKitCore
 enum SQLForm {
     /// In the same way under each ``ValueProfile``.
     case fixed
-    /// As a `Date`, a `UUID`, a `Decimal`, or as a type of the program's own says.
+    /// By the profile: a `Date`, a `UUID`, a `Decimal`, or the program's own type that takes a profile.
     case profiled(any SQLValueConvertible.Type)
     /// As JSON.
     case document
-    /// As its own coding decides, which the stored values show.
+    /// In the form that the type's own coding writes, which the stored values show.
     case coded(Coded)
 
     // A type never changes. Its conformance is not bound to an actor: ``SQLRecord`` is Sendable, and so are its properties.

@@ -171,7 +171,7 @@ extension SQLQueryable {
         return SQLSelection(query.selection.clauses, list, read: { row in try list.read(row) })
     }
 
-    /// A window function is no value without its rows.
+    /// A window function has no value without its rows.
     @available(*, unavailable, message: "a window function needs the rows that it is computed over: add .over(SQLWindow(…))")
     public func select<Value>(_ expression: (Columns) -> SQLWindowValue<Value>) -> SQLSelection<Value> {
         SQLSelection(selection.clauses, "NULL", reader: { _ in throw DatabaseError.misuse("a window function needs rows") })

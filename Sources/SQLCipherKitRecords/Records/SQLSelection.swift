@@ -82,7 +82,7 @@ public struct SQLSelection<Element>: Sendable {
     }
 }
 
-/// A query that a connection can run: a ``SQLQueryable`` or a ``SQLSelection``.
+/// A query that a connection can run: an ``SQLQueryable`` or an ``SQLSelection``.
 ///
 /// Your own type can conform too, and can then be passed to ``Connection/fetchAll(_:)`` and similar methods:
 /// ```swift

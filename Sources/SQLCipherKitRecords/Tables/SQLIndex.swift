@@ -25,7 +25,7 @@ public struct SQLIndex: Sendable {
         /// A column.
         /// - Parameters:
         ///   - column: the column.
-        ///   - collation: the collation that sorts the term. Default: nil, for the column's own.
+        ///   - collation: the collation that sorts the term. Default: nil, for the column's own collation.
         ///   - isDescending: whether the term sorts in descending order. Default: false.
         public static func column(_ column: SQLColumn, collation: String? = nil, isDescending: Bool = false) -> Term {
             Term(base: .column(column), collation: collation, isDescending: isDescending)
@@ -34,7 +34,7 @@ public struct SQLIndex: Sendable {
         /// An expression, without bound values, that gives the same value each time for the same row.
         /// - Parameters:
         ///   - sql: the expression.
-        ///   - collation: the collation that sorts the term. Default: nil, for the expression's own.
+        ///   - collation: the collation that sorts the term. Default: nil, for the expression's own collation.
         ///   - isDescending: whether the term sorts in descending order. Default: false.
         public static func expression(_ sql: SQL, collation: String? = nil, isDescending: Bool = false) -> Term {
             Term(base: .expression(sql), collation: collation, isDescending: isDescending)

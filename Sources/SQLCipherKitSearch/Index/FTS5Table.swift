@@ -90,8 +90,8 @@ public struct FTS5Table: Hashable, Sendable {
     ///   - name: the table's name.
     ///   - columns: the columns, in order.
     ///   - content: where the text is stored. Default: in the table itself.
-    ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default: FTS5's own, `unicode61` with all
-    ///     accents removed, which other programs have too.
+    ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default:
+    ///     `unicode61` with all accents removed, which other programs have too.
     ///   - prefixes: the lengths, in characters, of prefixes that get a separate index, so that searches for them are faster: at
     ///     most 31 lengths, from 1 to 999. Default: none.
     ///   - detail: the detail in which the index records the place of a word. Default: row, column and position.
