@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// Applies an ``SQLPermissions`` for the authorizer: while a statement is compiled, and again for the tables that its program opens.
+/// Applies ``SQLPermissions`` for the authorizer: while a statement is compiled, and again for the tables that its program opens.
 struct AccessPolicy {
     private let tables: [SQLName: Set<SQLName>?]?
     private let functions: Set<SQLName>?

@@ -3,7 +3,7 @@ import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// Keeps a copy of an encrypted database in a store, up to date within a second, and never decrypted.
+/// Keeps a copy of an encrypted database in a store, up to date within seconds, and never decrypted.
 ///
 /// ```swift
 /// let pool = try DatabasePool(.file("notes.db"), key: key)

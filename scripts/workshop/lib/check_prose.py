@@ -45,6 +45,7 @@ SAME = (
      "or {} MB with the product `SQLCipherKitCore`"),
     ("ARTICLES/AddingThePackage.md", r"instead\s+of\s+([\d.]+) MB", ("README.md",), "A small program is {} MB"),
     ("ARTICLES/AddingThePackage.md", r"The same program is ([\d.]+) MB", ("README.md",), "A small program is {} MB"),
+    ("ARTICLES/AddingThePackage.md", r"Such a program is about (\d+) MB", ("README.md",), "about {} MB"),
     ("Package.swift", r"swift-tools-version: ([\d.]+)", ("README.md", *(
         f"ARTICLES/{name}.md" for name in ("AddingThePackage", "CommandLineTool", "GettingStarted", "Platforms"))), "{}"),
     *(("Package.swift", rf"\.{name}\(\.v(\d+)\)", ("README.md", "ARTICLES/Platforms.md"), name + " {}")

@@ -11,8 +11,8 @@ struct WritingRoutes {
         RouteCollection(context: BasicRequestContext.self).post("notes", use: add)
     }
 
-    /// Adds a note. The answer comes when it is committed, and reaches the store within a second. With `?stored=true` it comes when
-    /// the note is in the store: not even the loss of this machine can undo it then.
+    /// Adds a note, and answers when it is committed. The note reaches the store within two seconds. With `?stored=true`, the
+    /// answer comes when the note is in the store: not even the loss of this machine can undo it then.
     @Sendable func add(_ request: Request, context: BasicRequestContext) async throws -> EditedResponse<Note> {
         let note = try await request.decode(as: Draft.self, context: context).note()
         try await database.write { db in try db.insert(note) }
