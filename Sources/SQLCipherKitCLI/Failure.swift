@@ -94,7 +94,7 @@ struct Failure: Error {
             self.init("\(error.message), which no file of its size should need: \(ResourceLimits.option) lifts the limit")
         case _ where error.code == .readOnlyRollback:
             self.init(
-                "a program that was writing to \(error.path ?? "the database") ended before its work did, which must be undone "
+                "a program that was writing to \(error.path ?? "the database") ended early: its unfinished changes must be undone "
                     + "before anything is read: sqlcipherkit query FILE \"SELECT 1\" --write does that")
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: unfinished changes were undone", status: .interrupted)

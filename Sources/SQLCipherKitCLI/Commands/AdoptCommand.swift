@@ -7,12 +7,12 @@ struct AdoptCommand: FileCommand {
         abstract: "Show how a database from elsewhere stores dates, UUIDs and numbers, and convert columns.",
         discussion: """
             Shows a row for each column and each form of its values, and the profile to open the database with. SQLite has no \
-            types for dates and the like, and compares values wrongly if they are stored in different forms. Why numbers are \
-            taken for dates is said below the table; where it is a guess, it says so.
+            types for dates and the like, and compares values wrongly if they are stored in different forms. The reason for \
+            reading numbers as dates is below the table; a guess is marked as a guess.
 
             --convert stores all values of a column in the form of a profile. All the columns that you name are converted in one \
-            transaction: if one value cannot be converted, nothing changes. What numbers mean as dates is never guessed then: \
-            say it with --numbers.
+            transaction: if one value cannot be converted, nothing changes. The meaning of numbers as dates is then never \
+            guessed: give it with --numbers.
 
             EXAMPLES
               sqlcipherkit adopt notes.db
@@ -28,10 +28,10 @@ struct AdoptCommand: FileCommand {
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("How many rows of each table to look at, at its start and at its end.", valueName: "rows"))
+    @Option(help: ArgumentHelp("The number of rows to examine in each table, at its start and at its end.", valueName: "rows"))
     var sample = 10_000
 
-    @Flag(help: "Look at all rows.")
+    @Flag(help: "Examine all rows.")
     var all = false
 
     @Option(help: ArgumentHelp("Convert this column.", valueName: "table.column"))
@@ -42,7 +42,8 @@ struct AdoptCommand: FileCommand {
     var to = "standard"
 
     @Option(help: ArgumentHelp(
-        "What numbers mean as dates: \(NumberMeaning.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "meaning"))
+        "The meaning of numbers as dates: \(NumberMeaning.allCases.map(\.rawValue).joined(separator: ", ")).",
+        valueName: "meaning"))
     var numbers: NumberMeaning?
 
     /// The meaning of a number in a file as a date.
@@ -152,7 +153,7 @@ struct AdoptCommand: FileCommand {
             if numbers == nil, let meaning = column.meaning {
                 throw Failure(
                     "\(column.place) holds numbers, which may be \(meaning.rawValue) (\(column.reason ?? "a guess")): "
-                        + "say what they mean with --numbers")
+                        + "give their meaning with --numbers")
             }
             return .dates(profile.dates, numbers: numbers?.strategy)
         case .uuids: return .uuids(profile.uuids)

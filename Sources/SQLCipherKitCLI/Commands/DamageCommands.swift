@@ -9,10 +9,10 @@ struct RecoverCommand: FileCommand {
         discussion: """
             Copies every row that is on an intact page. Damaged pages are listed; the status is 4 if rows, tables or other objects \
             are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into the table \
-            lost_and_found, and what is left of a lost row, such as the columns that an index has, into \
-            lost_and_found_TABLE. The damaged file is never written to; what its first page and its schema have lost is taken \
-            from the file DATABASE-recovery, if backup has made one. Other programs must not have it open. The new file has the \
-            same key unless --new-key gives it another.
+            lost_and_found, and the remains of a lost row, such as the columns that an index has, into lost_and_found_TABLE. The \
+            damaged file is never written to. A lost first page and a lost schema are taken from the file DATABASE-recovery, if \
+            backup has made it. Other programs must not use the damaged file. The new file has the same key unless --new-key gives \
+            it another.
 
             EXAMPLES
               sqlcipherkit recover notes.db rescued.db
@@ -106,10 +106,10 @@ struct IdentifyCommand: FileCommand {
         commandName: "identify",
         abstract: "Tell whether a file is a database, and with which settings of SQLCipher the key opens it.",
         discussion: """
-            Tries all that SQLCipher can write: versions 1 to 4, each page size, with and without page authentication, and with a \
-            plaintext header if --salt or a raw key gives the salt. Prints the options for the other commands. The file is only \
-            read. The status is 3 if the file is not plaintext and the key does not open it, and 4 if it opens only without page \
-            authentication, and no option asks for that.
+            Tries all settings that SQLCipher can write: versions 1 to 4, each page size, with and without page authentication, \
+            and with a plaintext header if --salt or a raw key gives the salt. Prints the options for the other commands. The file \
+            is only read. The status is 3 if the file is not plaintext and the key does not open it, and 4 if it opens only \
+            without page authentication, and no option asks for that.
 
             EXAMPLES
               sqlcipherkit identify old.db
@@ -142,7 +142,7 @@ struct IdentifyCommand: FileCommand {
             guard isAskedFor else {
                 throw Failure(
                     "authentication is missing: the key opens \(file.path) only without it, and anyone who can write to the file "
-                        + "can take it off and change the content without the key. Restore a backup, unless you know that the "
+                        + "can remove it and change the content without the key. Restore a backup, unless you know that the "
                         + "file was made without authentication; such a file has the options \(settings.options)",
                     status: .different)
             }

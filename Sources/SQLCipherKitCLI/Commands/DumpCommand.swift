@@ -8,10 +8,10 @@ struct DumpCommand: ReadingCommand {
         discussion: """
             The script holds everything in the database, in plaintext, and is one transaction. create --script, shell and SQLite's \
             own shell read it. Full-text indexes are included as they are. Texts with characters that a terminal would act on, or \
-            that some reader would drop, are written as expressions. A virtual table whose module is not here is left out, and \
+            that some reader would drop, are written as expressions. A virtual table whose module is missing is left out, and \
             named.
 
-            Collations and functions of another program stay in the definitions. --leave-out takes one out, with the checks, \
+            Collations and functions of another program stay in the definitions. --leave-out removes one, with the checks, \
             generated columns, indexes, views, triggers and virtual tables that need it; no row is left out.
 
             EXAMPLES

@@ -23,11 +23,11 @@ struct ImportCommand: FileCommand {
             file are added once more. The system's gzip unpacks a file that gzip has compressed.
 
             The form of a CSV file (delimiter, quote, whether the first line has names, encoding, comments at its beginning) is \
-            detected and reported; options override what is detected. --dry-run shows what was understood and the first rows, and \
+            detected and reported; options override the detection. --dry-run shows how each file is read and its first rows, and \
             writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
 
-            A CSV column is numeric if each of its fields, in all files for the table, is a number and says no more than the \
-            number does. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \
+            A CSV column is numeric if each of its fields, in all files for the table, is a number and loses nothing as a \
+            number. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \
             field is as it was written; with --strict-numbers also with 1.10 and 1e5, which return as 1.1 and 100000.0. --types \
             overrides this. In JSON, objects and arrays inside an object become JSON text, and true and false become 1 and 0; a \
             column with texts and numbers keeps both. A table that has other rows already gets a wider column only if they \

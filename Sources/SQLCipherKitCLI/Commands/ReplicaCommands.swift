@@ -8,10 +8,10 @@ struct ReplicateCommand: FileCommand {
         commandName: "replicate",
         abstract: "Keep a copy of a database in a store while programs use it.",
         discussion: """
-            \(ReplicaStoreName.help) Pages are stored encrypted as they are. Runs until it is interrupted, and then stores what \
-            was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL sets this for good. A \
-            second replicate on the same store ends the first. A file beside the database with the suffix -replicated- says what \
-            it has in common with the store: if another machine has stored more, replicate ends with the status 5.
+            \(ReplicaStoreName.help) Pages are stored as they are, encrypted. Runs until it is interrupted, and then stores the \
+            remaining commits. The database needs a write-ahead log: PRAGMA journal_mode = WAL sets this for good. A \
+            second replicate on the same store ends the first. A file beside the database with the suffix -replicated- records \
+            its place in the store: if another machine has stored more, replicate ends with the status 5.
 
             EXAMPLES
               sqlcipherkit replicate notes.db /backup/notes
@@ -35,7 +35,7 @@ struct ReplicateCommand: FileCommand {
     @Option(help: ArgumentHelp("How often to look for commits, in milliseconds; longer is cheaper.", valueName: "number"))
     var interval = 500
 
-    @Option(help: ArgumentHelp("How many hours back any commit can be restored.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of hours for which any commit can be restored.", valueName: "number"))
     var retention = 7 * 24
 
     @Option(help: ArgumentHelp("How many seconds --once tries while the store fails.", valueName: "number"))
@@ -100,7 +100,7 @@ struct ReplicateCommand: FileCommand {
         guard try db.fetchOne(String.self, "PRAGMA journal_mode") != "wal" else { return }
         throw Failure(
             "\(file.path) has no write-ahead log, which replication reads: "
-                + "sqlcipherkit query \(file.path) 'PRAGMA journal_mode = WAL' --write gives it one")
+                + "sqlcipherkit query \(file.path) 'PRAGMA journal_mode = WAL' --write sets it")
     }
 
     /// Waits as long as the replica makes progress, and for a time while the store fails.
@@ -124,10 +124,10 @@ struct ReplicateCommand: FileCommand {
 struct ReplicasCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replicas",
-        abstract: "List what can be restored from a store.",
+        abstract: "List the states that can be restored from a store.",
         discussion: """
-            \(ReplicaStoreName.help) Positions are a generation and a number of commits. Times are those of the machine that \
-            stored the replica. After a change of the key, former states stay for the retention and need the former key; \
+            \(ReplicaStoreName.help) Positions are a generation and a number of commits. Times are by the clock of the machine \
+            that stored the replica. After a change of the key, former states stay for the retention and need the former key; \
             --remove-former-keys removes them at once.
 
             EXAMPLES
@@ -183,7 +183,7 @@ enum ReplicaStoreName {
     #if S3
         static let help = """
             A store is a folder, or s3://BUCKET/PREFIX with credentials, AWS_REGION and AWS_ENDPOINT_URL from where Amazon's tools \
-            take them. A server must have conditional writes, which keep two writers apart; for others, make sure that there is \
+            take them. A server must support conditional writes, which two writers need; for others, make sure that there is only \
             one writer, and set SQLCIPHERKIT_S3_SINGLE_WRITER to 1.
             """
     #else

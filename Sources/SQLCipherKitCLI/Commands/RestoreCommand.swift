@@ -11,9 +11,9 @@ struct RestoreCommand: FileCommand {
             The backup is checked before anything is written, and the content is replaced in one transaction: if interrupted, the \
             database is unchanged. The database keeps its key. If it does not exist, it is created with the backup's key.
 
-            With --from, the database is a new file, and comes from a replica: the newest state, or an earlier one. It gets its \
-            name when every page has been checked. The key is that of the replicated database. If interrupted, the same command \
-            goes on.
+            With --from, the database is a new file, and comes from a replica: the newest or an earlier state. It gets its \
+            name when every page has been checked. The key is the replicated database's key. If interrupted, the same command \
+            continues.
 
             EXAMPLES
               sqlcipherkit restore notes.db monday.db

@@ -7,7 +7,7 @@ struct RekeyCommand: FileCommand {
         commandName: "rekey",
         abstract: "Re-encrypt a database with a new key.",
         discussion: """
-            The database is written to a new file, which replaces the old one once it is complete and on disk; --in-place \
+            The database is written to a new file, which replaces the old file once it is complete and on disk; --in-place \
             rewrites the old file in one transaction. If interrupted, the database keeps the old key. Other programs must not \
             have it open.
 
@@ -50,7 +50,7 @@ struct EncryptCommand: FileCommand {
         commandName: "encrypt",
         abstract: "Encrypt a plaintext SQLite database.",
         discussion: """
-            The encrypted file replaces the plaintext one once it is complete and on disk. Plaintext may remain in free blocks of \
+            The encrypted file replaces the plaintext file once it is complete and on disk. Plaintext may remain in free blocks of \
             the disk. Pages keep their size if SQLCipher allows it, from 1,024 bytes on.
 
             EXAMPLES
@@ -90,10 +90,10 @@ struct EncryptCommand: FileCommand {
 struct DecryptCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
-        abstract: "Turn an encrypted database into a plaintext one.",
+        abstract: "Turn an encrypted database into a plaintext database.",
         discussion: """
-            Afterwards anyone who can read the file can read its content. The plaintext file replaces the encrypted one once it is \
-            complete and on disk.
+            Afterwards anyone who can read the file can read its content. The plaintext file replaces the encrypted file once it \
+            is complete and on disk.
 
             EXAMPLES
               sqlcipherkit decrypt notes.db
@@ -127,10 +127,10 @@ struct DecryptCommand: FileCommand {
 struct MigrateCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Convert a database of SQLCipher 3, 2 or 1, or with given settings, to those of version 4.",
+        abstract: "Convert a database of SQLCipher 3, 2 or 1, or with given settings, to SQLCipher 4.",
         discussion: """
-            Tries the settings that the options give, then those of SQLCipher 4, 3 and 2 with each page size; the key stays the \
-            same. The new file replaces the old one once it is complete and on disk. Without page authentication, as in \
+            Tries the settings that the options give, then the settings of SQLCipher 4, 3 and 2 with each page size; the key stays \
+            the same. The new file replaces the old file once it is complete and on disk. Without page authentication, as in \
             SQLCipher 1, nothing shows whether a file was changed without the key: it is refused unless you accept that.
 
             EXAMPLES
@@ -145,7 +145,7 @@ struct MigrateCommand: FileCommand {
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @Flag(
         name: .customLong("accept-unauthenticated"),
-        help: "Take a file without page authentication too, which could have been changed without the key.")
+        help: "Accept a file without page authentication too, which could have been changed without the key.")
     var acceptsUnauthenticated = false
 
     @OptionGroup var report: ReportOptions

@@ -8,9 +8,9 @@ struct SearchCommand: ReadingCommand {
         abstract: "Search the full text of a database.",
         discussion: """
             Words are found in their other forms (run finds running) and with one or two typing errors; the best hits come first. \
-            If few texts contain all words, texts without one of them follow. "two words" in double quotes finds a phrase, encr* \
-            finds words that begin with encr, -word excludes a word, one OR other finds either, and title:word looks only in that \
-            column. After --, words may begin with a hyphen.
+            If few texts contain all words, texts without one of the words follow. "two words" in double quotes finds a phrase, \
+            encr* finds words that begin with encr, -word excludes a word, one OR other finds either, and title:word looks only in \
+            that column. After --, words may begin with a hyphen.
 
             The format table is for people: a numbered list with the words marked. The other formats put the words in brackets. \
             The status is 1 if nothing is found.

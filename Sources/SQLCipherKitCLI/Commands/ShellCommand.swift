@@ -9,7 +9,7 @@ struct ShellCommand: FileCommand {
         discussion: """
             Statements end with a semicolon and may span several lines; .help lists the commands that are not SQL. Control-C stops \
             the running statement but not the shell; control-D leaves the shell. The tab key completes keywords, the names of \
-            tables, columns and functions, and files; control-R searches what was typed. Results larger than the terminal go \
+            tables, columns and functions, and files; control-R searches earlier lines. Results larger than the terminal go \
             through $PAGER, or less. If there is a file $XDG_CONFIG_HOME/sqlcipherkit/shellrc, or else \
             ~/.config/sqlcipherkit/shellrc, its commands run first.
 
@@ -20,8 +20,8 @@ struct ShellCommand: FileCommand {
             A script can run programs and write files, with .shell, .output and others. --safe refuses these: then SQL alone is \
             left, which reaches no other file. --read-only refuses changes of the database as well.
 
-            What you type is forgotten when the shell ends, as it may hold what the database keeps secret. --history, or the \
-            environment variable SQLCIPHERKIT_HISTORY, names a file that keeps it, except for statements that contain a key.
+            The shell forgets your lines when it ends, as they may contain secrets of the database. --history, or the \
+            environment variable SQLCIPHERKIT_HISTORY, names a file that keeps them, except for statements that contain a key.
 
             FROM SQLITE'S SHELL
             \(Self.commands.map { "  \($0.theirs.padded(toColumns: 40))\($0.ours)" }.joined(separator: "\n"))

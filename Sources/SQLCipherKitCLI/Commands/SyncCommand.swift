@@ -10,15 +10,15 @@ struct SyncCommand: FileCommand {
         commandName: "sync",
         abstract: "Exchange changes with other copies of a database through a store.",
         discussion: """
-            \(ReplicaStoreName.help) Each copy is changed on its own; sync receives what the others have stored, and stores what \
-            they lack. When all have done so, they have the same rows. Run it on each copy from time to time. It can be cut off at \
-            any point.
+            \(ReplicaStoreName.help) Each copy is changed on its own; sync receives the changes of the others, and stores the \
+            changes that they lack. When all have done so, they have the same rows. Run it on each copy from time to time. You can \
+            interrupt it at any point.
 
-            The first sync of a database creates a log of changes in it, which every later change of the logged tables enters, by \
+            The first sync of a database creates a log in it, to which every later change of the logged tables is added, made by \
             any program. Each of these tables needs a primary key, whose values no two copies choose for different rows. A copy \
             begins with empty tables of the same definition; --existing on the first copy alone gives its rows to the others.
 
-            A copy that was restored from a backup is refused until --restored says how it goes on.
+            A copy that was restored from a backup is refused until --restored says how it continues.
 
             EXAMPLES
               sqlcipherkit sync notes.db /shared/notes --table note --table tag --existing
@@ -36,13 +36,13 @@ struct SyncCommand: FileCommand {
     @Argument(help: ArgumentHelp("Where the copies leave their changes.", valueName: "store"), completion: .directory)
     var target: String
 
-    @Option(help: ArgumentHelp("A table to synchronize. By default, those of the log, or all tables.", valueName: "name"))
+    @Option(help: ArgumentHelp("A table to synchronize. By default, the tables of the log, or all tables.", valueName: "name"))
     var table: [String] = []
 
     @Option(help: ArgumentHelp("A table in which the later of two changes wins with all its columns.", valueName: "name"))
     var wholeRow: [String] = []
 
-    @Option(help: ArgumentHelp("The name of this copy, for a new log. By default, one is drawn at random.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name of this copy, for a new log. By default, a random name.", valueName: "name"))
     var peer: String?
 
     @Flag(help: "Also log the rows that the tables have already.")
@@ -52,8 +52,8 @@ struct SyncCommand: FileCommand {
 
     @Option(
         help: """
-            How a copy goes on that was restored from a backup: it takes what the others have, or keeps its rows, which then \
-            replace those of the others.
+            How a copy that was restored from a backup continues: it takes the rows of the others, or keeps its rows, which then \
+            replace the rows of the others.
             """)
     var restored: Restored?
 
@@ -89,8 +89,8 @@ struct SyncCommand: FileCommand {
             where error.reason == .copyRestored
         {
             throw Failure(
-                "others have changes of \(file.path) that it does not have, as after a restore from a backup: --restored take "
-                    + "takes what they have, and --restored keep replaces it by the rows of this copy")
+                "other copies have changes of \(file.path) that it lacks, as after a restore from a backup: --restored take "
+                    + "takes their rows, and --restored keep replaces them by the rows of this copy")
         }
         let received = outcome.received
         let rows = received.tables.reduce(0) { $0 + $1.applied }

@@ -8,7 +8,7 @@ struct VectorsCommand: ParsableCommand {
         commandName: "vectors",
         abstract: "Create tables of vectors, fill them and find the nearest rows.",
         discussion: """
-            A table of vectors has a vector, such as one that a model made of a text, for rows of another table. Triggers keep it \
+            A table of vectors has vectors, such as a model makes of texts, for the rows of another table. Triggers keep it \
             in step: a changed row is missing its vector until it is imported again.
 
             EXAMPLES
@@ -37,7 +37,7 @@ struct VectorsCreate: FileCommand {
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @Argument(help: ArgumentHelp("The name of the new table.", valueName: "name"))
     var name: String
-    @Option(help: ArgumentHelp("How many numbers each vector has.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of dimensions of each vector.", valueName: "number"))
     var dimensions: Int
     @Option(name: .customLong("of"), help: "How they are stored: float32, int8 or bits.")
     var element = VectorTable.Element.float32
@@ -78,8 +78,8 @@ struct VectorsImport: FileCommand {
         commandName: "import", abstract: "Give rows their vectors, from a file.",
         discussion: """
             A file of NumPy (.npy) has a row for each vector, of four-byte or eight-byte floating-point numbers, and --ids names \
-            another with the row ids, as eight-byte integers, in the same order. Any other file has a JSON array on each line, or \
-            a line of CSV without a header: the row id, and then the numbers. It is all or nothing.
+            another such file with the row ids, as eight-byte integers, in the same order. Any other file has a JSON array on each \
+            line, or a line of CSV without a header: the row id, and then the numbers. Either all vectors are imported or none.
 
             \(form)
             """)
@@ -116,7 +116,7 @@ struct VectorsImport: FileCommand {
 
 struct VectorsSearch: FileCommand {
     static let configuration = CommandConfiguration(
-        commandName: "search", abstract: "Find the rows whose vectors are nearest to that of a row.",
+        commandName: "search", abstract: "Find the rows whose vectors are nearest to the vector of a row.",
         discussion: """
             The status is 1 if nothing is found.
 
@@ -129,7 +129,7 @@ struct VectorsSearch: FileCommand {
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @Argument(help: ArgumentHelp("The table of vectors.", valueName: "name"))
     var name: String
-    @Option(help: ArgumentHelp("The row to find more like.", valueName: "row id"))
+    @Option(help: ArgumentHelp("The row whose similar rows to find.", valueName: "row id"))
     var like: Int64
     @Option(name: .shortAndLong, help: ArgumentHelp("The number of hits to show, up to 9,999.", valueName: "number"))
     var limit = 10
@@ -137,7 +137,7 @@ struct VectorsSearch: FileCommand {
         name: .customLong("where"),
         help: ArgumentHelp("A condition in SQL over the columns of the table that the vectors belong to.", valueName: "condition"))
     var condition: String?
-    @Flag(help: "Look at the bits of all vectors first, which is faster and may miss some of the nearest.")
+    @Flag(help: "Compare the bits of all vectors first, which is faster and may miss some of the nearest.")
     var coarse = false
     @OptionGroup var output: OutputOptions
 

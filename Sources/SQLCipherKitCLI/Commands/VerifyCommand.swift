@@ -8,9 +8,9 @@ struct VerifyCommand: ReadingCommand {
         discussion: """
             Reads the whole file, and all attached files. Every changed bit is found; an older version of the whole file is not \
             recognized as such. CHECK constraints are not tried, because SQLite does that only in a file that it may write. The \
-            status is 4 if something is wrong, and the problems are shown: missing page authentication is \
-            one. It is 6 if nothing is wrong in what can be checked, but tables need a collation, a function, a tokenizer or a \
-            module of another program: their pages are checked, and not whether their indexes are in order.
+            status is 4 if there are problems, which are shown; missing page authentication is a \
+            problem. It is 6 if no problem was found, but tables need a collation, a function, a tokenizer or a \
+            module of another program: then their pages are checked, but not the order of their indexes.
 
             EXAMPLES
               sqlcipherkit verify notes.db
@@ -64,8 +64,8 @@ struct VerifyCommand: ReadingCommand {
     }
 
     private static func damage(_ problems: Int, _ isOnlyReferences: Bool = false) -> Failure {
-        let advice = isOnlyReferences ? "the file is whole: delete these rows, or insert those that they refer to"
-            : "restore a backup, or save what can be read with sqlcipherkit recover"
+        let advice = isOnlyReferences ? "the file is whole: delete these rows, or insert the rows that they refer to"
+            : "restore a backup, or save the readable rows with sqlcipherkit recover"
         return Failure("\(problems.counted("problem")) found: \(advice)", status: .different)
     }
 }
@@ -80,7 +80,7 @@ extension Schema.IntegrityReport.Problem {
         case .noAuthentication: "authentication is missing: changes to the pages go unnoticed"
         case .damagedHeader: "the header is damaged: the key will not open the file again"
         case .missingPages(let declared, let present): "\(declared - present) of \(declared) pages are missing"
-        case .incompletePage(let number, let bytes): "page \(number) is cut off after \(bytes) bytes"
+        case .incompletePage(let number, let bytes): "page \(number) is truncated after \(bytes) bytes"
         case .structure(let message): message
         case .foreignKey(let table, let rowID, let parent, _):
             "row \(rowID.map { String($0) } ?? "?") of \(table) refers to a row of \(parent) that does not exist"

@@ -40,7 +40,7 @@ struct RowOptions: ParsableArguments {
             valueName: "texts"))
     var nulls: [String] = []
 
-    @Flag(help: "Give CSV columns with the name of another one a name with a number.")
+    @Flag(help: "Give CSV columns with the name of another column a name with a number.")
     var rename = false
 
     @Flag(help: """
@@ -80,7 +80,7 @@ struct RowOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Like --upsert, and remove what is not in the input: rows of the table, or documents whose files are gone.
+            Like --upsert, and remove everything that is not in the input: rows of the table, or documents whose files are gone.
             """)
     var mirror = false
 

@@ -10,8 +10,8 @@ struct DatabaseArgument: ParsableArguments {
     @Flag(
         name: .customLong(String(ResourceLimits.option.dropFirst(2))),
         help: """
-            Read, check and recover files without limits of time and memory, which else follow from their size. Statements of your \
-            own have none.
+            Read, check and recover files without the limits of time and memory that follow from their size. Your own statements \
+            have no limits.
             """)
     var hasNoLimits = false
 }
@@ -42,8 +42,8 @@ struct SettingsSearch: ParsableArguments {
     @Flag(
         name: .customLong("search-settings"),
         help: """
-            Try all settings that SQLCipher can write with the key, weaker ones too, and say which fit and what they lack. The \
-            file is only read.
+            Try all settings that SQLCipher can write with the key, also weaker settings, and say which fit and what they lack. \
+            The file is only read.
             """)
     var isWanted = false
 }

@@ -127,7 +127,7 @@ public actor ReplicaFollower {
                 return try DatabasePool(.file(path), key: key, configuration: configuration)
             } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
                 throw DatabaseError.changedReplicaKey(
-                    "the key does not open the copy \(path). Follow with the former key and call changeKey(to:), or remove it")
+                    "the key does not open the copy \(path); follow with the former key and call changeKey(to:), or remove it")
             }
         }
     }

@@ -541,7 +541,7 @@ extension ChangeLog {
         .misuse(
             """
             two copies have different histories of the peer \(peer): both use its name, or one was restored from a backup after \
-            it had sent changes. Give one of the copies a new name with rename(to:)
+            it had sent changes; give one of the copies a new name with rename(to:)
             """)
     }
 
