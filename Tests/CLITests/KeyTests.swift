@@ -35,7 +35,7 @@ import TestSupport
         try query("--key-file", keyFile(Self.passphrase + "\n\n")).expectFailure(3, "the key or the cipher settings are wrong", database)
         #expect(try query("--key-file", keyFile(Self.passphrase, 0o400)).output == "x\n42\n")
         for permissions in [0o640, 0o604, 0o602, 0o620] {
-            try query("--key-file", keyFile(Self.passphrase, permissions)).expectFailure(3, "others", "600")
+            try query("--key-file", keyFile(Self.passphrase, permissions)).expectFailure(3, "other users", "600")
         }
         let link = folder.path("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: keyFile(Self.passphrase))

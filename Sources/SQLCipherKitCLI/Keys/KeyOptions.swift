@@ -212,7 +212,7 @@ struct UnlockedKey {
         } catch let error as DatabaseError where error.reason == .keySlotsRolledBack {
             let what = (error.underlyingError as? KeySlots.Rollback)?.description ?? error.message
             throw Failure(
-                "the key slots of \(path) and their database are not both the latest: \(what); --accept-rollback continues with "
+                "the key slots of \(path) and their database are not both up to date: \(what); --accept-rollback continues with "
                     + "them",
                 status: .key)
         }

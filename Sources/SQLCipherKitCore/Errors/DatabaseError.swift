@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// The error type of this package. <doc:Troubleshooting> explains the messages that are met most often.
+/// The error type of this package. <doc:Troubleshooting> explains the most frequent messages.
 ///
 /// An error has SQLite's result code, the condition that this package found (``reason-swift.property``), a readable message, and
 /// the SQL that caused it. It has no bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on, and no keys.
