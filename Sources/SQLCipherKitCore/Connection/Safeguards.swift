@@ -28,8 +28,8 @@ extension DatabaseConfiguration {
         public var allowsViews = false
         /// True if triggers run. Default: false.
         public var allowsTriggers = false
-        /// The time, memory and rows that reading the schema and checking the structure may use, and later calls that work on the
-        /// whole file, such as `verify()`. Default: ``ResourceLimits/init()``.
+        /// The limits on time, memory and rows for reading the schema, for checking the structure, and for later calls that work on
+        /// the whole file, such as `verify()`. Default: ``ResourceLimits/init()``.
         public var resourceLimits = ResourceLimits()
         /// Upper limits for the demands of the file. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
         /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.

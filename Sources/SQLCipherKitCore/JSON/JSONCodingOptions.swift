@@ -6,7 +6,8 @@ import Foundation
 /// `JSONEncoder`, except for dates, which are ISO 8601 text.
 public struct JSONCodingOptions: Sendable {
     /// The form in which a `Date` is written. ISO 8601 text can be read with each of these forms except ``custom(encode:decode:)``.
-    /// A number can be read only with a form that writes numbers, because it does not say whether it counts from 1970 or from 2001.
+    /// A number can be read only with a form that writes numbers: the number alone does not show whether it counts from 1970 or
+    /// from 2001.
     public enum Dates: Sendable {
         /// Like `Date` itself: seconds since 2001-01-01 00:00 UTC, exactly.
         case deferredToDate

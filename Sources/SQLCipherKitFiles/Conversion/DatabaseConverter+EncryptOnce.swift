@@ -74,9 +74,9 @@ extension DatabaseConverter {
     /// that the key opens is left unchanged; then the mark is set. The mark is also set if there is no file: your app then creates
     /// an encrypted file. Once the mark is set, no file is encrypted.
     ///
-    /// A process that dies at any point leaves the plaintext file or the encrypted file, and the next call continues. The content
-    /// that the plaintext file had before the mark was set is not checked. If the user types the passphrase, there is no safe place
-    /// for a mark.
+    /// A process that dies at any point leaves the plaintext file or the encrypted file, and the next call continues. While the
+    /// mark is not set, the content of the plaintext file is trusted. If the user types the passphrase, there is no safe place for
+    /// a mark.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the file's key. Without cipher settings, the encrypted file gets SQLCipher 4's settings, whatever the page size of

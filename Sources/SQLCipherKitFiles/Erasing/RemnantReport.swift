@@ -80,8 +80,8 @@ extension Schema {
     /// a tokenizer folds it.
     ///
     /// The following are not found: text that the application stored compressed or encoded, partly overwritten text, words on
-    /// deleted index pages that have at most three bytes after the beginning they share, and remains of deleted rows in an FTS3 or
-    /// FTS4 index. Only the database is searched, not copies that the file system or the drive keeps.
+    /// deleted index pages of which at most three bytes follow the shared beginning, and remains of deleted rows in an FTS3 or FTS4
+    /// index. Only the database is searched, not copies that the file system or the drive keeps.
     /// - Parameters:
     ///   - values: the texts to search for, or blobs such as `Data`, which are found byte for byte. No text or blob may be empty.
     ///   - progress: called every few pages. If it throws, this method throws the same error.

@@ -268,7 +268,7 @@ extension KeySlots {
 
     /// Adds a slot for a new random recovery key, and returns that key. It is not stored anywhere else.
     /// - Parameters:
-    ///   - label: the name of the slot, which no other slot has.
+    ///   - label: the slot's name, as for ``add(_:label:derivation:)``.
     ///   - derivation: how the slot's key is derived, which determines the cost of an attempt.
     /// - Throws: the errors of ``add(_:label:derivation:)``.
     public func addRecoveryKey(label: String, derivation: Derivation = .standard) throws -> RecoveryKey {

@@ -1,8 +1,9 @@
 import SQLCipherKitCore
 
 extension KeySlots {
-    /// The differences between key slots and the latest key slots that their database has recorded. A rollback is the
-    /// ``DatabaseError/underlyingError`` of a ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
+    /// The differences between key slots and the latest key slots that their database has recorded. An error with the reason
+    /// ``DatabaseError/Reason/keySlotsRolledBack`` has the rollback as its ``DatabaseError/underlyingError``;
+    /// ``KeySlots/acceptedRollback`` is the rollback that was accepted.
     ///
     /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
     /// for instance from a backup, passphrases that have been revoked since may become valid again, and the database may lack later

@@ -9,7 +9,7 @@ extension DatabaseConverter {
     /// for table in report.tables where !table.isComplete { print(table.name, table.lostPages) }
     /// ```
     /// Every readable page is read, even if no other page refers to it. So if an inner page of a table is lost, the rows below it
-    /// are still found. Indexes are created again from the rows. The damaged indexes are read only for the columns of lost rows.
+    /// are still found. Indexes are created again from the rows. The damaged indexes are used only to recover columns of lost rows.
     /// Everything else is kept, as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A table or an index that
     /// needs a collation, a function or a module that the new file's connection lacks is copied as it is stored, if it has lost no

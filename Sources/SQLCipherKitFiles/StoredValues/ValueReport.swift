@@ -116,7 +116,7 @@ extension Schema {
                 decimals: decimals ?? ValueProfile.standard.decimals)
         }
 
-        /// The names of this package's profiles that have these forms, such as `grdb`; empty if no profile has them.
+        /// The names of the built-in profiles with these forms, such as `grdb`; empty if there is none.
         public var profileNames: [String] {
             ValueProfile.namedProfiles.filter {
                 (dates ?? $0.profile.dates) == $0.profile.dates && (uuids ?? $0.profile.uuids) == $0.profile.uuids
