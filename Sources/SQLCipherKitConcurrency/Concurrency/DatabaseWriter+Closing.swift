@@ -137,8 +137,8 @@ extension DatabaseWriter {
     /// On iOS these are `UIApplication.didEnterBackgroundNotification` and `UIApplication.willEnterForegroundNotification`; in an
     /// extension, use the notifications of its host. An error while suspending is ignored: the system may then end the process.
     /// - Parameters:
-    ///   - suspending: the notification that suspends.
-    ///   - resuming: the notification that resumes.
+    ///   - suspending: the notification at which the database is suspended.
+    ///   - resuming: the notification at which the database is resumed.
     ///   - center: the center that posts them. Default: the default center of the process.
     ///   - timeout: how long to wait for the running calls. Default: three seconds, because the system allows about five.
     /// - Returns: a token; observing ends when it is cancelled or released.

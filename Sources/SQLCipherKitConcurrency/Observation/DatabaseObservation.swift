@@ -191,8 +191,8 @@ public enum ObservationStart: Sendable {
     case later
 }
 
-/// Ends an observation that `start` or ``DatabaseWriter/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the
-/// token is released or with ``cancel()``.
+/// A token for an observation that `start` or ``DatabaseWriter/observeSuspension(suspending:resuming:in:timeout:)`` has started:
+/// the observation ends with ``cancel()``, or when the token is released.
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 

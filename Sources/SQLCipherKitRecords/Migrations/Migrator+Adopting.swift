@@ -22,7 +22,7 @@ extension Migrator {
         adoptions.append(Adoption { db in try isDone(db) ? name : nil })
     }
 
-    /// Lets a database whose `PRAGMA user_version` counts schema versions skip the migrations that its number stands for.
+    /// Lets a database that counts the versions of its schema in `PRAGMA user_version` skip the migrations up to its version.
     /// ```swift
     /// migrator.adopt(userVersions: [1: "notes", 2: "stars"])
     /// ```

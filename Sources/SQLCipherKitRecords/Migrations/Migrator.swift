@@ -53,7 +53,7 @@ public struct Migrator: Sendable {
     /// were merged.
     public var erasesOnSchemaChange = false
 
-    /// Called after each migration that leaves rows that violate a foreign key, once it is committed. Default: nil.
+    /// Called after the commit of each migration that leaves violations of foreign keys. Default: nil.
     ///
     /// If the connection does not enforce foreign keys, violations caused by a migration do not stop it, but are reported as well.
     /// A dry run reports the violations that the migrations would leave. The closure gets the migration's name, the violations that

@@ -268,7 +268,7 @@ extension Connection {
     }
 
     /// Updates the row with the record's key, or inserts the record if there is no such row, and reads back the values that the
-    /// database has filled in. A record without a key yet is inserted: nil, or 0 in an AUTOINCREMENT key.
+    /// database has filled in. A record that has no key yet (nil, or 0 in an AUTOINCREMENT key) is inserted.
     ///
     /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. Unlike it, `save` also works for views with `INSTEAD OF`
     /// triggers and for virtual tables, for which SQLite has no upsert.

@@ -64,13 +64,13 @@ public struct SQLColumnWriter: ~Copyable {
         }
     }
 
-    /// Writes the next column from a property with a default, or leaves the column out while it is not set.
+    /// Writes the next column from a property with a default, or leaves the column out if the property is not set.
     /// - Throws: the errors of `put` for a value of this type.
     public mutating func put<T: SQLValueConvertible>(_ property: ColumnDefault<T>) throws {
         if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
     }
 
-    /// Writes the next column from a property with a default, or leaves the column out while it is not set.
+    /// Writes the next column from a property with a default, or leaves the column out if the property is not set.
     /// - Throws: the errors of `put` for a value of this type.
     @_disfavoredOverload
     public mutating func put<T: Encodable>(_ property: ColumnDefault<T>) throws {

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension Replicator {
-    /// Removes the objects that only former keys of the database open, for example after a key has leaked.
+    /// Removes the objects that can be opened only with former keys of the database, for example after a key has leaked.
     ///
     /// Without this call, these objects stay for ``Replicator/Options/retention`` after the change of the key. A running replica
     /// continues. If the call is interrupted, call it again.

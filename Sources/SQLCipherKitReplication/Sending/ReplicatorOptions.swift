@@ -20,7 +20,8 @@ extension Replicator {
         /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three objects of this
         /// size. Default: 8 MiB.
         public var objectSize = 8 << 20
-        /// The size in bytes from which the database's log is made to start from the beginning. Default: 16 MiB.
+        /// The size of the database's log, in bytes, at which the replica lets the log start again from its beginning. Default: 16
+        /// MiB.
         public var checkpointSize = 16 << 20
         /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica gives up
         /// the log, and begins with a snapshot when the store can be reached again. Default: 1 GiB.

@@ -477,7 +477,7 @@ extension ChangeLog {
     /// Returns a message with the entries that a copy at a position lacks: this peer's own entries, and entries received from
     /// others.
     ///
-    /// An older position than the other copy's does no harm: the message then has more entries than needed. The message is made in
+    /// A position older than the other copy's does no harm: the message then has more entries than needed. The message is made in
     /// memory.
     /// - Parameter position: the position that the other peer sent, or its last known position, ``position(of:)``. Default: the
     ///   position of a copy without entries.
@@ -886,7 +886,7 @@ extension ChangeLog {
 
     /// Chooses how this copy continues after it was restored from an older state, such as a backup.
     ///
-    /// Other copies, or a store, then have changes of this copy that it no longer has. Until this call, ``receive(_:)``,
+    /// Other copies, or a store, then have changes that this copy made and has lost. Until this call, ``receive(_:)``,
     /// ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw ``DatabaseError/Reason/copyRestored`` when they
     /// find such a change, and change nothing. After this call, repeat the call that threw. The choice holds on this connection
     /// until this copy makes its next message; with messages instead of a store, receive from all other copies before that. A
@@ -1121,12 +1121,11 @@ extension ChangeLog {
 extension ChangeLog {
     /// Gives this copy a new name for its later changes.
     ///
-    /// Call it if other copies have changes of this copy that this copy no longer has and cannot get back, so that
-    /// ``resolveRestore(_:)`` does not help. This happens if the copy was restored from a backup or created again, and the changes
-    /// that it had sent are lost, or the copy has sent other changes since. Then ``receive(_:)`` throws
-    /// ``DatabaseError/Reason/misuse`` at this copy or another copy, or `synchronize(with:)` stores nothing. Under the new name,
-    /// the copy receives its former changes like any other copy's changes. Changes that no other copy is known to have are logged
-    /// again after them.
+    /// Call it if other copies have changes of this copy that this copy has lost and cannot get back: then ``resolveRestore(_:)``
+    /// does not help. This happens if the copy was restored from a backup or created again, and the changes that it had sent are
+    /// lost, or the copy has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at this copy or
+    /// another copy, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes like any
+    /// other copy's changes. Changes that no other copy is known to have are logged again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }

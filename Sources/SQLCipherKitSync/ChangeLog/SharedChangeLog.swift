@@ -46,7 +46,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public init(
         _ database: DatabaseWriter, tables: [String], localPeer peer: String,
         mergePolicies rules: [String: ChangeLog.MergePolicy] = [:]
@@ -72,7 +72,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func withLog<R: Sendable>(_ body: sending @escaping (ChangeLog) throws -> R) async throws -> R {
         try await database.writeWithoutTransaction { [self] db in try body(log(db)) }
@@ -84,7 +84,7 @@ public struct SharedChangeLog: Sendable {
     public func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R { try withLog { try $0.write(body) } }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R: Sendable>(_ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await withLog { try $0.write(body) }
@@ -97,7 +97,7 @@ public struct SharedChangeLog: Sendable {
     ) throws -> ChangeLog.Message { try withLog { try $0.changes(since: position) } }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     public func changes(since position: ChangeLog.Position = ChangeLog.Position()) async throws -> ChangeLog.Message {
         try await withLog { try $0.changes(since: position) }
     }
@@ -110,7 +110,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// - Throws: the errors of the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func receive(_ message: ChangeLog.Message) async throws -> ChangeLog.Outcome {
         try await withLog { try $0.receive(message) }

@@ -733,7 +733,7 @@ private final class ChangesetApplication {
 extension Changeset {
     /// The result of applying a changeset.
     public struct Outcome: Hashable, Sendable {
-        /// Why all changes of a table were left out.
+        /// A reason for leaving out all changes of a table.
         public enum Skip: Hashable, Sendable {
             /// The database has no such table.
             case noTable
@@ -753,7 +753,7 @@ extension Changeset {
             public let name: String
             /// The number of changes in the changeset.
             public let changes: Int
-            /// Why all changes of the table were left out; nil if the table was not skipped.
+            /// The reason that all changes of the table were left out; nil if the table was not skipped.
             public let skip: Skip?
             /// The number of changes that overwrote an existing row after a conflict.
             public fileprivate(set) var replaced = 0
