@@ -6,7 +6,7 @@ package struct TransactionClosures {
     package enum Kind {
         /// The closure may begin and end transactions.
         case unrestricted
-        /// The closure must not begin or end a transaction, but has none: a read of a database in memory.
+        /// There is no transaction, and the closure must not begin one, as in a read of a database in memory.
         case withoutControl
         /// The closure relies on the open transaction.
         case inTransaction

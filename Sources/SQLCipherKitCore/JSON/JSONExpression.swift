@@ -29,7 +29,7 @@ public struct JSONExpression: Sendable {
         if let table { sql = "\(identifier: table).\(identifier: column)" } else { sql = "\(identifier: column)" }
     }
 
-    /// Creates a document that is bound.
+    /// Creates a document from a value, which is bound as a parameter.
     public init(value: JSONValue) { sql = "\(value)" }
 
     /// Creates a document that is bound as JSON text, or as JSON5.

@@ -168,7 +168,7 @@ extension SQLExpression {
     public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == Root? { value(property) }
 
-    /// A value with its own form in a column is not JSON.
+    /// Unavailable, because a column stores such a value in the type's own form, not as JSON.
     @available(*, unavailable, message: "the column is not stored as JSON")
     public func json<T>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T?>
     where Value: Codable & SQLValueConvertible { SQLExpression<T?>("NULL", .atom) }

@@ -40,8 +40,8 @@ extension FullTextIndex {
     /// ```
     /// - Parameters:
     ///   - pages: about how many pages of the index to write, from 1 to 1,000,000. Default: 500.
-    ///   - everything: whether to put all segments on one level first. Repeated calls, until a call returns false, then have the
-    ///     effect of ``optimize()``. Default: no.
+    ///   - everything: whether to put all segments on one level first. If you then repeat the call until it returns false, the
+    ///     index is as after ``optimize()``. Default: no.
     /// - Returns: true if there was something to merge.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and errors from SQLite.
     @discardableResult

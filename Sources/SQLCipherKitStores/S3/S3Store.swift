@@ -175,13 +175,13 @@
     extension S3Store {
         /// The side that checks the condition under which an object is stored. The check keeps two writers apart.
         public enum Conditions: Hashable, Sendable {
-            /// The server, while it stores the object. Before the first object with a condition, the store tests the server with
-            /// two requests that it must refuse. If the server accepts either, the call throws
+            /// The server checks the condition while it stores the object. Before the first object with a condition, the store
+            /// tests the server with two requests that it must refuse. If the server accepts either, the call throws
             /// ``DatabaseError/Reason/storeUnsupported``, and your object is not stored.
             case server
-            /// The store, which asks for the current version before it stores the object. This is for servers without conditional
-            /// writes, such as OpenStack Swift. A second writer is noticed, unless both store at the same time: then stored commits
-            /// may be lost. Make sure that there is only one writer.
+            /// The store checks the condition: it asks for the current version before it stores the object. Use this case for
+            /// servers without conditional writes, such as OpenStack Swift. A second writer is noticed, unless both writers store
+            /// at the same time: then stored commits may be lost. Make sure that there is only one writer.
             case client
         }
 

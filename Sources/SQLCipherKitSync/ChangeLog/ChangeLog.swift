@@ -680,8 +680,8 @@ extension ChangeLog {
 extension ChangeLog {
     /// Applies a message from another peer in one transaction: all of it, or nothing.
     ///
-    /// Entries that were received before are skipped. Foreign key actions do not run, and only the triggers that ``triggers``
-    /// allows do, because the changes contain the effects of both. References to deleted rows are repaired only if the connection
+    /// Entries that were received before are skipped. Foreign key actions do not run, and neither do triggers that ``triggers``
+    /// excludes: the changes already contain the effects of both. References to deleted rows are repaired only if the connection
     /// enforces foreign keys. See <doc:Synchronize> for how conflicts are resolved.
     /// ```swift
     /// do { try log.receive(message) } catch let error as DatabaseError where error.reason == .changesMissing {

@@ -37,8 +37,8 @@ public struct VectorTable: Hashable, Sendable {
         /// Row ids that the application chooses.
         case own
         /// The rows of an ordinary table in the same database, which has an `INTEGER PRIMARY KEY`. Triggers keep the vectors in
-        /// step with it when any program inserts, updates or deletes its rows: the vector of a deleted row is overwritten, and a
-        /// row that is new, or in which one of the columns has changed, is missing a vector until the application sets one.
+        /// step with that table, whichever program writes its rows. The vector of a deleted row is overwritten. A new row, and a
+        /// row with a change in one of the columns, has no vector until the application sets one.
         /// - Parameters:
         ///   - table: the table's name.
         ///   - columns: the columns that the vector of a row is made of, 1 or more. For a model of texts, their values are joined
