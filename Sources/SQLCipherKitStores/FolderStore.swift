@@ -27,7 +27,7 @@ public struct FolderStore: ObjectStore {
         }
     }
 
-    /// Makes a folder and those above it, or none of them.
+    /// Makes a folder and its missing parents, or no folder.
     /// - Returns: the system's error, or 0.
     private static func makeFolder(_ path: String) -> Int32 {
         var missing = [path], made: [String] = [], info = stat()
@@ -61,7 +61,7 @@ public struct FolderStore: ObjectStore {
         return objects
     }
 
-    /// - Parameter start: what the names of the objects in the folder begin with.
+    /// - Parameter start: the beginning of the names of the objects in the folder.
     private func list(_ folder: Folder, _ start: String, _ prefix: String, _ objects: inout [StoredObject.Info]) throws {
         let copy = dup(folder.descriptor)
         guard copy >= 0, let entries = fdopendir(copy) else {
@@ -158,7 +158,7 @@ public struct FolderStore: ObjectStore {
             }
         }
 
-        /// A folder in this one, which must not be a link; nil with `errno`.
+        /// A subfolder, which must not be a link; nil with `errno`.
         init?(_ name: Substring, in folder: Folder) {
             descriptor = openat(folder.descriptor, String(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             if descriptor < 0 { return nil }
@@ -197,7 +197,7 @@ public struct FolderStore: ObjectStore {
         return lock
     }
 
-    /// The size and the last bytes: every object ends with the tag of what seals it.
+    /// The size and the last bytes: every object ends with the tag of its seal.
     private func version(_ bytes: [UInt8], of size: Int) -> String {
         "\(size)-" + bytes.suffix(Self.versionCount).map { String($0, radix: 16) }.joined(separator: ".")
     }

@@ -124,6 +124,6 @@ extension DatabaseError {
 
     package static func refusedObject(_ name: String) -> DatabaseError { unavailableStore("the store did not store \(name)") }
 
-    /// True if a store has failed, and not what it holds.
+    /// True if a store has failed; false if its content is at fault.
     package var isOfStore: Bool { reason == .storeUnavailable || reason == .storeUnsupported }
 }

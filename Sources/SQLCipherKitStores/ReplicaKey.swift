@@ -1,7 +1,8 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Seals what replication stores besides encrypted pages, with a key derived from the database's own: ChaCha20-Poly1305 (RFC 8439).
+/// Seals the data that replication stores besides encrypted pages, with a key derived from the database's own: ChaCha20-Poly1305
+/// (RFC 8439).
 package final class ReplicaKey: Sendable {
     package static let nonceCount = Int(SQLCIPHERKIT_SEAL_NONCE), tagCount = Int(SQLCIPHERKIT_SEAL_TAG)
 
@@ -81,7 +82,7 @@ package final class ReplicaKey: Sendable {
         return sealed
     }
 
-    /// Returns what was sealed; nil if the key is another one, or if anything was changed.
+    /// Returns the sealed data; nil for another key, or if anything was changed.
     package func open(
         _ sealed: UnsafeRawBufferPointer, with associated: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer
     ) -> [UInt8]? {

@@ -186,7 +186,7 @@ public actor ReplicaFollower {
     private func turn() async -> Bool {
         do {
             quietLooks += 1
-            // A new head, as after a change of the key, is noticed a little later than what is new in the chain.
+            // A new head, as after a change of the key, is noticed a little later than new links in the chain.
             let looksAtHead = quietLooks >= 10 || status.error != nil || replica.isSuperseded
             if looksAtHead { quietLooks = 0 }
             _ = try await catchUp(lookingAtHead: looksAtHead)
@@ -298,7 +298,7 @@ public actor ReplicaFollower {
     }
 
     private struct Box: @unchecked Sendable {
-        // Sendable: the one call that it is made for ends before the spool is used again.
+        // Sendable: the only call that gets it ends before the spool is used again.
         let spool: PageSpool
     }
 

@@ -140,8 +140,8 @@ extension Replicator {
         try report?(DatabaseProgress(done: total, total: total))
         let held = reader.held(by: plan)
         try announce(held, progress.place, reader)
-        // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
-        // back, until its writer has stored again what is missing.
+        // If a replica continues from an earlier state, it begins another history. So does the rest of a store in an older state,
+        // until the writer has stored the missing objects again.
         var isNewest = false
         if case .newest = moment { isNewest = plan.generation >= reader.opening.first }
         try await ReplicaMemory(of: path, section: reader.section).replace(with: file.pagesPath, holding: isNewest ? [held] : []) {
@@ -261,7 +261,7 @@ private struct RestoreProgress: Codable {
     /// Returns whether the place that was seen is in the replica's history. If not, a state that is named by time or position may
     /// still be restored, without the pages.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
-    ///   was a newer one, or another.
+    ///   was a newer state, or another history.
     func isPart(of reader: ReplicaReader, _ moment: Replicator.RestorePoint, _ path: String) throws -> Bool {
         guard held.sections.last == reader.section else { return false }
         do { try held.require(in: reader.held.place, reader.opening) } catch let error as DatabaseError {

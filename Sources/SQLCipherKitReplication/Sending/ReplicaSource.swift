@@ -56,7 +56,7 @@ final class ReplicaSource {
         holds.pause()
         let end = ContinuousClock.now + .milliseconds(300)
         while holds.isCheckpointWaiting, .now < end { usleep(500) }
-        // Everything until now was read: what is new begins a log, or continues this one.
+        // Everything until now was read: new commits begin a log, or continue this log.
         _ = try begin()
         settle()
     }
@@ -373,7 +373,7 @@ private final class LogFile {
         return commits
     }
 
-    /// The last frame that has a page, from the first one on up to `end`.
+    /// The last frame that has a page, from the first frame up to `end`.
     func lastFrame(of page: UInt32, upTo end: UInt32) -> UInt32? {
         var number = [UInt8](repeating: 0, count: 4)
         for frame in stride(from: end, to: 0, by: -1) {

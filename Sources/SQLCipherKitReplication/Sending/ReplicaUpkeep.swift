@@ -69,7 +69,7 @@ final class ReplicaUpkeep {
             old.append((number, entry))
             return true
         }
-        // The newest snapshot from before the horizon is needed for what follows it, with the log since it began.
+        // The newest snapshot from before the horizon is needed for later states, with the log since the snapshot began.
         let last = old.last { if case .snapshot = $0.entry { true } else { false } }
         guard let last, case .snapshot(let snapshot) = last.entry else { return nil }
         let needed = old.first { item in

@@ -255,7 +255,7 @@ public actor Replicator {
         await loop?.value
         // The pool's writer closes last. If it is busy for long, the next replica begins with a snapshot.
         guard options.persistsWAL, let pool else { return }
-        // In a task of its own, as the one that stops the replica may be cancelled.
+        // In a separate task, because the task that stops the replica may be cancelled.
         _ = await Task { try? await pool.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }.value
     }
 
@@ -438,7 +438,7 @@ extension Replicator {
         beginsHistory = false
         (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
         (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
-        // A snapshot brings what no link has. So the generation itself is a link: a state that has it is at another place.
+        // A snapshot has pages that no link has. So the generation itself is a link: a state with that link is at another place.
         var block = ReplicaBlock(
             kind: .log, generation: contents.generation, first: 0, pageSize: source.pageSize, predecessor: contents.place.tag,
             time: options.time, age: clock.age, commits: 0)
@@ -488,7 +488,7 @@ extension Replicator {
             kind: .log, generation: contents.generation, first: before?.block.end ?? contents.frames, pageSize: source.pageSize,
             predecessor: before?.tag ?? contents.place.tag, time: options.time, age: clock.age,
             commits: before?.block.endCommits ?? contents.commits)
-        // Together with what it may be joined with, an object is no larger than it should be.
+        // An object stays within its size together with the blocks that it may be joined with.
         let joined = (tail + queue).reduce(0) { $0 + $1.bytes.count }
         try source.read(into: &block, limit: max(options.objectSize / 2, options.objectSize - joined))
         guard !block.frames.isEmpty else { return }
@@ -915,8 +915,8 @@ extension Replicator {
         }
         head.removed = Array(head.removed.suffix(4 * ReplicaHead.largestSectionCount))
         term = try ReplicaKey.random(ChainPlace.termCount)
-        // A database that holds nothing of the replica begins a history. One that is ahead of a store that has gone back goes on
-        // with its own, and what the store has is a part of that.
+        // A database that holds nothing of the replica begins a history. A database that is ahead of a store in an older state
+        // continues its own history, of which the store's content is a part.
         (ancestry, firstGeneration) = ([], 0)
         if let held {
             let newest = max(least, next.generation, former?.tail.links.last?.entry.generation ?? 0)
@@ -1017,7 +1017,7 @@ extension Replicator {
         if let tail, continuesIt, tail.isWhole, tail.links.allSatisfy({ $0.entry.generation == next.generation }) {
             links = tail.links.compactMap(\.content)
         } else if let tail {
-            // They are another history's, of two generations, or too large for one object, as after a head that is old.
+            // The links belong to another history or to two generations, or are too large for one object, as after an old head.
             for link in tail.links {
                 next.index.append(.log(link.entry))
                 unproven.append(
@@ -1155,7 +1155,7 @@ extension Replicator {
             let prefix = ReplicaNames(last).link(0, of: place.term).dropLast()
             for object in try await store.list(prefix: String(prefix)) {
                 guard let number = UInt64(object.name.dropFirst(prefix.count)), number >= place.link else { continue }
-                // The link may be this database's own, whose storing was not confirmed.
+                // The link may be this database's own link, if the store did not confirm it.
                 let tag = try await store.get(object.name)?.bytes.suffix(place.tag.count)
                 guard let tag, !known.contains(where: { tag.elementsEqual($0.place.tag) }) else { continue }
                 throw lacking(memory)
@@ -1182,7 +1182,7 @@ extension Replicator {
     /// - Parameter version: the version of the head that was read.
     private func newest(of held: [HeldPlace], _ version: String) async throws -> HeldPlace? {
         guard let reader = try await reader(version, needsState: true), !reader.isSuperseded else { return nil }
-        // Reads may be old: what the former section has is known when its end is there.
+        // Reads may be old: the content of the former section is known when the section has an end.
         if let key = reader.key, reader.section != reader.head.sections.last?.id {
             try await close(reader.tail, reader.names, key)
         }
@@ -1290,8 +1290,8 @@ extension Replicator {
         // The place from which the replica may continue is not read yet.
         guard isClaimed, !needsGeneration else { return letGo() }
         do {
-            // Up to where it was looked at before, and what was committed until the checkpoint began. If there is always more,
-            // others do write.
+            // Read up to the last known end, and the commits before the checkpoint began. If there is always more to read, writers
+            // are not blocked.
             for _ in 0..<3 {
                 _ = try source.begin()
                 while !source.isAtTarget, queue.reduce(0, { $0 + $1.bytes.count }) < 2 * options.objectSize { try readBlock() }

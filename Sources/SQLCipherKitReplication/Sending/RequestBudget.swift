@@ -16,7 +16,7 @@ struct RequestBudget {
 
     init(fanOut: Int) { self.fanOut = Double(fanOut) }
 
-    /// Adds what the time since the last call has earned.
+    /// Adds the requests earned in the time since the last call.
     /// - Returns: whether a request may be made.
     mutating func allowsRequest(every pause: Duration) -> Bool {
         let now = ContinuousClock.now

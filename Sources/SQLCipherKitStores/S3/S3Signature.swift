@@ -13,7 +13,7 @@
             (self.credentials, self.region, self.service) = (credentials, region, service)
         }
 
-        /// Returns the headers to send, those of the signature included.
+        /// Returns the headers to send, including the signature's headers.
         /// - Parameters:
         ///   - path: the path, percent-encoded as it is sent.
         ///   - query: the names and values of the query, not encoded.

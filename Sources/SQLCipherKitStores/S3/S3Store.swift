@@ -110,7 +110,7 @@
                     return name == ConditionsProof.name ? nil : StoredObject.Info(name: name, size: object.size)
                 }
                 token = page.continuation
-                // A page has a thousand names, but for the last one and for servers that have reasons of their own.
+                // A page has a thousand names, except the last page, and pages of some servers.
                 pages += 1
                 guard objects.count <= StoredObject.largestCount, pages <= 2000 else {
                     throw DatabaseError.unavailableStore("the store lists more objects than a replica stores")
@@ -213,7 +213,7 @@
             }
         }
 
-        /// Makes sure that the server checks conditions, once: some servers ignore what they do not know.
+        /// Makes sure that the server checks conditions, once: some servers ignore unknown headers.
         private func proveConditions() async throws {
             if proof.isGiven { return }
             let text = Array("Not stored twice: the server checks conditions.\n".utf8), name = ConditionsProof.name
@@ -300,7 +300,7 @@
                     })
             } catch { answer = .failure(error) }
             if case .success(let response) = answer, let version = version(response) { return version }
-            // It may have been completed all the same, by an attempt whose answer was lost.
+            // An attempt whose answer was lost may have completed it.
             let present = try await send("HEAD", name)
             if present.status == 200, present.sum == sum, present.size == size, let version = present.version { return version }
             throw try answer.get().error
@@ -335,7 +335,7 @@
             /// The text of the first element of that name.
             func element(_ name: String) -> String? { S3Listing.element(name, in: String(decoding: bytes, as: UTF8.self)) }
 
-            /// The status and the code in the body, as far as it is a word: what a server sends does not get into a log as it is.
+            /// The status and the code in the body, if the code is a word: text of a server does not get into a log unchecked.
             var error: DatabaseError {
                 let text = String(decoding: bytes.prefix(2000), as: UTF8.self), code = S3Listing.element("Code", in: text) ?? ""
                 let word = code.utf8.prefix(64).filter { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0 & 0xdf) }
@@ -343,7 +343,7 @@
                 return .unavailableStore("the store answered \(status) \(String(decoding: word, as: UTF8.self))\(redirect)")
             }
 
-            /// 501: the server does not know what was asked of it, and never will.
+            /// 501: the server does not support the request, and never will.
             var isTemporary: Bool { status >= 500 && status != 501 || status == 429 || status == 408 || status == 409 }
         }
 

@@ -141,7 +141,7 @@ public final class ChangeLog {
         let tables = try tables()
         if watched == known?.version { return tables }
         try store.watch(tables)
-        // A rollback may undo what was missing.
+        // A rollback may undo the creation of triggers: keep the version only if no trigger was missing.
         if try schemaVersion == known?.version { watched = known?.version }
         return try self.tables()
     }
@@ -571,7 +571,7 @@ extension ChangeLog {
             let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(gracePeriod / .seconds(1))))
             return (horizon, try common(to: others.filter { try store.heard(of: $0) >= limit }))
         }
-        // A commit costs more than this look at what there is to delete.
+        // A commit costs more than this check for entries to delete.
         let isIdle = try connection.transaction(.deferred) { _ in
             guard let limits = try limits() else { return TransactionEnd.commit(true) }
             return TransactionEnd.commit(try limits.horizon <= store.horizon && !store.hasEntries(upTo: limits.last))
@@ -586,13 +586,13 @@ extension ChangeLog {
         }
     }
 
-    /// The time of the last entry before which this peer and others have all entries; 0 if one of them has others.
+    /// The time up to which this peer and the others have all entries; 0 if another peer has entries that this peer lacks.
     private func common(to others: [String]) throws -> Int64 {
         let own = try position
         var common = own
         for other in others {
             let theirs = try store.position(of: other)
-            // The entries that this peer lacks may be older than those that it would delete.
+            // The entries that this peer lacks may be older than the entries that it would delete.
             guard own.includes(theirs) else { return 0 }
             for (origin, mark) in common.marks where theirs.sequence(of: origin) < mark.sequence {
                 common.marks[origin] = theirs.marks[origin]
@@ -947,7 +947,7 @@ extension ChangeLog {
         return taken
     }
 
-    /// Takes all entries of this peer after one of them out of the log, and their stamps from the rows.
+    /// Takes all entries of this peer after an entry out of the log, and their stamps from the rows.
     private func takeBack(after last: Position.Mark, _ own: Position) throws -> [TakenRow] {
         let count = own.sequence(of: localPeer) - last.sequence, entries = try store.entries(of: localPeer, after: last.sequence)
         if count <= 0 { return [] }
@@ -1073,7 +1073,7 @@ extension ChangeLog {
             guard try store.clock(at: position) > limit else { return 0 }
             let horizon = min(try store.horizon, limit)
             for (origin, mark) in try position.marks where mark.clock > limit {
-                // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
+                // The times of a peer grow, so these are its last entries. Earlier entries may have been pruned.
                 let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
                 let last = try store.mark(ofEntry: late - 1, of: origin)
                 try store.removeEntries(
@@ -1153,7 +1153,7 @@ extension ChangeLog {
         guard try store.members()[name] == nil, own.sequence(of: name) == 0 else {
             throw DatabaseError.invalidArgument("the name \(name) belongs or belonged to a peer: choose another name")
         }
-        // Others may have different entries with the numbers of those that they are not known to have.
+        // If a peer is not known to have an entry, it may have a different entry with that number.
         let last = try published()
         let taken = try takeBack(after: last, own)
         try store.setPosition(try position, of: name)
@@ -1161,7 +1161,7 @@ extension ChangeLog {
         try store.forget(member: localPeer)
         try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
         try store.setState("peer", to: .text(name))
-        // Its chains in stores are those of another copy now.
+        // From now on, its chains in stores belong to another copy.
         try store.forgetChains()
         localPeer = name
         let tables = try tables()

@@ -126,8 +126,8 @@ struct ChangeLogEntry: Hashable {
         peer = try reader.peer()
         mark = try reader.mark()
         bytes = Data(try reader.prefixed())
-        // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it,
-        // or in it.
+        // Every other peer must accept an entry that is stored and passed on. Changes that its peer had seen are older than the
+        // entry, or in it.
         let changes = try changes(), stamp = stamp
         guard
             mark.identity != 0,

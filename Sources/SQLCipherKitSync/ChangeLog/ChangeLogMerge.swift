@@ -484,7 +484,7 @@ extension ChangeLogMerge {
         }
         var waiting = works.filter { !$0.isDelete && ($0.isInsert || !$0.values.isEmpty) }
         var before = waiting.count + 1
-        // A row may have to wait until another one gives up a unique value.
+        // A row may have to wait until another row gives up a unique value.
         while !waiting.isEmpty, waiting.count < before {
             before = waiting.count
             var still: [Work] = []

@@ -21,9 +21,9 @@ struct ChangeLogStore {
             "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, identity INTEGER NOT NULL, changes BLOB NOT NULL)",
             // Numbers for the names of peers, tables and columns.
             "changelog_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            // When and where rows and their values were last written, from one key up to that of the next record. Of rows that
-            // are gone, the first time until which that is needed; it is needed for good if the row was older than the log. Rows
-            // of which nothing is known are older than the log.
+            // When and where rows and their values were last written, from one key up to the key of the next record. For deleted
+            // rows, the first time until which this is needed; it is needed for good if the row was older than the log. Rows
+            // without a record are older than the log.
             "changelog_row(first BLOB PRIMARY KEY, gone INTEGER, rows BLOB NOT NULL) WITHOUT ROWID",
             // For each peer, the last entry of each peer that it is known to have. The row with the origin '' stands for the peer
             // itself: with the sequence -1 if it was removed, and the time when something was last known of it.
@@ -34,7 +34,7 @@ struct ChangeLogStore {
             // The chains of a store, as far as they were read.
             "changelog_chain(store BLOB, chain BLOB, state BLOB NOT NULL, PRIMARY KEY (store, chain)) WITHOUT ROWID",
             "changelog_state(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
-            // The overwritten changes, the times when that was noticed, and the peers whose changes were kept.
+            // The overwritten changes, the times when the conflict was noticed, and the peers whose changes were kept.
             "changelog_conflict(id INTEGER PRIMARY KEY, peer TEXT, change BLOB NOT NULL)",
         ] { try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS main.\(table)")) }
         try db.execute("CREATE INDEX IF NOT EXISTS main.changelog_gone ON changelog_row(gone) WHERE gone IS NOT NULL")
@@ -274,7 +274,7 @@ struct ChangeLogStore {
         return found.map { ChangeLog.Position.Mark(sequence: sequence, clock: $0.0, identity: $0.1) }
     }
 
-    /// The number and the time of a peer's first entry after another one.
+    /// The number and the time of a peer's first entry after another entry.
     func entry(after sequence: Int64, of peer: String) throws -> (sequence: Int64, clock: Int64)? {
         let first = try first(of: peer)
         let found: (Int64, Int64)? = try db.fetchOne(
@@ -291,7 +291,7 @@ struct ChangeLogStore {
     static let perPeer: Int64 = 1 << 40
     private static let largestNumber: Int64 = 1 << 22
 
-    /// The entries of a peer after one of them, in order.
+    /// The entries of a peer after a number, in order.
     func entries(of peer: String, after sequence: Int64) throws -> [ChangeLogEntry] {
         let first = try first(of: peer)
         var entries: [ChangeLogEntry] = []
@@ -314,7 +314,7 @@ struct ChangeLogStore {
         try db.execute("DELETE FROM main.changelog WHERE id = \(try first(of: entry.peer) + entry.sequence)")
     }
 
-    /// Removes the entries of a peer after one of them, and the notes about these entries.
+    /// Removes the entries of a peer after an entry, and the notes about the removed entries.
     func removeEntries(of peer: String, after last: ChangeLog.Position.Mark, for own: String) throws {
         let first = try first(of: peer)
         // The times of later entries are later all the same.

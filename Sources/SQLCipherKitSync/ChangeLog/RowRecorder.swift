@@ -1,10 +1,10 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Notes which rows of the logged tables a write changes, and their state after it. The recorder does for a change log what a
-/// ``ChangeRecorder`` does for changesets: the difference between the first and the last state of each row, whatever triggers,
-/// foreign keys and savepoints did between. It notes the record of a row as it is stored, compares it with the record at the end,
-/// and writes the bytes of the entry at once.
+/// Notes which rows of the logged tables a write changes, and their state after it. For a change log, the recorder has the purpose
+/// that a ``ChangeRecorder`` has for changesets: it finds the difference between the first and the last state of each row, whatever
+/// triggers, foreign keys and savepoints did between. It notes the record of a row as it is stored, compares it with the record at
+/// the end, and writes the bytes of the entry at once.
 struct RowRecorder {
     private let connection: Connection
     private let handle: OpaquePointer
@@ -53,7 +53,7 @@ struct RowRecorder {
     private func failure(_ rc: Int32, _ tables: LoggedTables) throws -> DatabaseError {
         switch rc & 0xff {
         case SQLITE_CONSTRAINT:
-            // Finds out what it was.
+            // Find the violated rule.
             for table in tables.all {
                 try table.identity.requireCanonical(for: ChangeLog.name)
                 try table.identity.requireValues(in: connection.main, for: ChangeLog.name)

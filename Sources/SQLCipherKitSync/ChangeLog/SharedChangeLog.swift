@@ -23,7 +23,7 @@ public struct SharedChangeLog: Sendable {
     /// The limit for the times of received entries, as ``ChangeLog/clockTolerance`` describes. Default: one day.
     public var clockTolerance: Duration = .seconds(86_400)
 
-    /// The system's time, and what draws the identity of an entry. Tests set them.
+    /// The system's time, and the source of entries' identities. Tests set them.
     package var now: @Sendable () -> Date = { Date() }
     package var identity: @Sendable () -> Int64 = { .random(in: 1...Int64.max) }
     private let tables: [String], rules: [String: ChangeLog.MergePolicy]

@@ -508,7 +508,8 @@ extension Changeset {
         var flags: Int32 = 0
         if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
         if !options.reportsNoOpChanges { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
-        // A progress handler that ends every statement also ends those that undo SQLite's own savepoint, which then stays open.
+        // A progress handler that ends every statement also ends the statements that undo SQLite's own savepoint, which then stays
+        // open.
         flags |= SQLITE_CHANGESETAPPLY_NOSAVEPOINT
         defer {
             sqlite3_free(rebase)

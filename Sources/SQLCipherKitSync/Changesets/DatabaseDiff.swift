@@ -656,7 +656,7 @@ private struct InsertStatements {
         guard setsRowID || rows == Self.rowLimit || sql.count >= Self.byteLimit else { return }
         try finish(write)
         guard setsRowID else { return }
-        // Rows come in the order of their ids, so the new id is not greater than the right one, which no row has yet.
+        // Rows come in the order of their ids, so the new id is not greater than the right id, which no row has yet.
         let value = sqlite3_column_int64(row.handle, 0)
         try write(Array("UPDATE \(table) SET \(rowID) = \(value) WHERE \(rowID) = last_insert_rowid()".utf8))
     }

@@ -188,7 +188,7 @@ struct ChangeExchange {
                 if isSearching, !begins { continue }
                 if !begins, number != next { throw Gone() }
                 if !begins, let tag, link.predecessor != tag {
-                    // The chain is not the one that was read: it was restored from a copy, or another copy has gone on with it.
+                    // The chain is not the chain that was read: it was restored from a copy, or another copy has continued it.
                     if number == place.next, place.tag != nil, number > first, restarted.insert(chain).inserted {
                         place = ChangeChain(next: first)
                         return try await message(chain, &place)
@@ -246,7 +246,7 @@ struct ChangeExchange {
         // Skips an incomplete message.
         var number = max(chain?.next ?? 0, (listed[own]?.last?.number ?? -1) + 1)
         var tag = chain?.tag ?? [UInt8](repeating: 0, count: ReplicaKey.tagCount)
-        // The last object may be another object than the one that was read or stored there last.
+        // The last object may differ from the object that was last read or stored there.
         if let last = listed[own]?.last, last.number + 1 != chain?.next || last.size != chain?.lastSize {
             tag = ChangeLink.tag(of: try await object(last.number, own))
         }
@@ -264,7 +264,7 @@ struct ChangeExchange {
             (number, tag, size) = (number + 1, ChangeLink.tag(of: object), object.count)
         }
         var next = chain ?? ChangeChain(next: listed[own]?.first?.number ?? 0)
-        // Objects that cannot be taken yet stay to be read, and so do those after them.
+        // Objects that cannot be taken yet stay to be read, and so do later objects.
         if !isBehind {
             next.lastSize = size
             next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isSnapshot)
@@ -461,7 +461,7 @@ private struct ChangeSending: Sendable {
                 let mine = try sums ?? log.rowSums()
                 sums = mine
                 guard mine.position == position else { continue }
-                // If this copy has already told what it has, it is for the other one to take it.
+                // If this copy has already sent its rows, it is the other copy's turn to take them.
                 if mine.differ(from: theirs), own?.mended != mine { isMend = true }
                 chain.sums = nil
                 answered[name] = chain
