@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// After a commit, SQLite moves the log into the database as far as readers allow, but restarts the log only when no reader uses
 /// it. With reads that always overlap it never would. So when the log has become too large, new reads wait briefly until the
-/// running ones have ended.
+/// running reads have ended.
 package final class AutoCheckpointer: Sendable {
     /// The longest time that reads wait for a checkpoint, and a checkpoint for readers that are not the pool's.
     static let longestPause = Duration.milliseconds(100)
@@ -34,7 +34,7 @@ package final class AutoCheckpointer: Sendable {
     /// Checkpoints if the log is large enough. Called after a commit, on the writer.
     /// - Parameter withoutReaders: calls its argument while no reader of the pool is running, if that is possible soon.
     func committed(_ db: Connection, withoutReaders: (() -> Void) -> Void) {
-        // If one of these fails, a later commit makes up for it: a busy log is not an error of the call that has committed.
+        // If a step fails, a later commit makes up for it: a busy log is not an error of the call that has committed.
         let pageSize = pageSize.load(ordering: .relaxed)
         let size = db.takeLogFrames() * pageSize
         guard size >= checkpointSize, size > 0 else { return }

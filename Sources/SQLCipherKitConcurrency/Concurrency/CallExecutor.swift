@@ -23,7 +23,7 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // Jobs after the first one are brief.
+        // Jobs after the first job are brief.
         let isFirst = !hasWaited.exchange(true, ordering: .relaxed)
         let run = Job { [self] in
             job.runSynchronously(on: asUnownedTaskExecutor())
@@ -58,14 +58,14 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
         return nil
     }
 
-    /// Returns the acquired slot, the first one if all were wanted. Must be called once, in the part of the task that runs here.
+    /// Returns the acquired slot; the first slot if all were wanted. Must be called once, in the part of the task that runs here.
     fileprivate func begin() throws -> ConnectionSlot {
         guard let outcome else { throw DatabaseError.misuse("this system's tasks cannot be sent to a connection's thread") }
         held = try outcome.get()
         return held ?? pool.slots[0]
     }
 
-    /// Gives back what ``begin()`` has returned.
+    /// Gives back the slot that ``begin()`` has returned.
     fileprivate func end() {
         if wish != .one { pool.releaseAll() } else if let held { next = pool.release(held) }
         held = nil
@@ -81,8 +81,8 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
 extension DatabaseWriter {
     /// Waits for a slot, or for all of them, and runs `work` in the calling task, on a thread that may block.
     ///
-    /// A cancelled task gives up what it waits for, but nothing that cleans up: neither a key nor pages must stay in memory because
-    /// a task ended early.
+    /// A cancelled task stops waiting, unless the call cleans up: neither a key nor pages must stay in memory because a task ended
+    /// early.
     func withSlot<R>(
         of pool: ConnectionPool, _ wish: Waiter.Wish = .one, timeout: Duration?, cleansUp: Bool = false,
         _ work: sending @escaping (ConnectionSlot, CallLimits, CallExecutor) throws -> sending R

@@ -9,13 +9,13 @@ package final class Cancellation: Sendable {
 
     private let state = Lock(State())
 
-    /// Ends what the call is doing, if it is doing anything.
+    /// Ends the work of the call, if there is any.
     /// - Parameter error: the error that the call throws.
     func cancel(_ error: any Error) {
         state.withLock { state in
             guard state.error == nil else { return }
             state.error = error
-            // Under the lock, so that this ends the work of this call and not of the next one.
+            // Under the lock, so that this ends the work of this call and not of the next call.
             state.handler?(error)
             state.handler = nil
         }

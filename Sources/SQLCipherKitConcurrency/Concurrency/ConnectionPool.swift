@@ -116,7 +116,7 @@ package final class ConnectionPool: Sendable {
     /// New calls wait for a call that wants all, but not until the longest running call has ended: after 100 ms they go first for
     /// 100 ms, then they wait for 200 ms and go first for 200 ms, and so on. So one long read does not hold up all others, and
     /// reads that always overlap do not hold up this call forever.
-    /// - Returns: the slot, the first one if all were wanted.
+    /// - Returns: the slot; the first slot if all were wanted.
     @discardableResult
     package func acquire(_ wish: Waiter.Wish = .one, within limits: CallLimits = CallLimits()) throws -> ConnectionSlot {
         if wish == .one, let slot = try tryAcquire() { return slot }
@@ -195,7 +195,7 @@ package final class ConnectionPool: Sendable {
     package func abandon(_ waiter: Waiter, _ error: any Error) {
         guard state.withLock({ $0.leave(waiter) }) else { return }
         serve(waiter, .failure(error))
-        // Other calls may have been waiting for this one.
+        // Other calls may have been waiting for this call.
         serveWaiters()
     }
 
@@ -237,7 +237,7 @@ package final class ConnectionPool: Sendable {
     }
 
     /// Closes permanently. The caller must have acquired all slots and closed their connections. Every waiting call throws,
-    /// including those that close.
+    /// including calls of `close()`.
     package func finishClosing(_ error: DatabaseError) {
         beginClosing(error)
         let closers = state.withLock { state in

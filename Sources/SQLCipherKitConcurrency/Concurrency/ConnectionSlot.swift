@@ -4,8 +4,8 @@ import Synchronization
 
 /// A connection of a queue or a pool, opened when it is first needed.
 package final class ConnectionSlot: @unchecked Sendable {
-    // Sendable: what is not atomic is accessed only by the call that has acquired the slot, and the pool's lock orders one call
-    // before the next. `isOpen` and `uses` are also read under that lock, while the slot is free.
+    // Sendable: properties that are not atomic are accessed only by the call that has acquired the slot, and the pool's lock orders
+    // one call before the next. `isOpen` and `uses` are also read under that lock, while the slot is free.
 
     /// The rights of a closure.
     package enum Mode {
@@ -19,7 +19,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         case withoutTransaction
         /// Anything.
         case unrestricted
-        /// Anything, while no other connection is open: what it attaches is attached to those that are opened later.
+        /// Anything, while no other connection is open: attached databases are attached to connections that are opened later.
         case alone
     }
 
@@ -128,7 +128,7 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     // MARK: Modes
 
-    /// Begins what a closure of a mode has around it.
+    /// Begins the transaction or the restrictions of a mode.
     private func begin(_ mode: Mode, _ db: Connection) throws -> TransactionClosures.Kind {
         switch mode {
         case .unrestricted: return .unrestricted
@@ -165,7 +165,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         }
     }
 
-    /// Resets what a mode has set.
+    /// Resets the settings of a mode.
     private func reset(_ mode: Mode, _ db: Connection) {
         switch mode {
         case .readOnly: if let handle = db.handle { sqlcipherkit_set_query_only(handle, 0) }
@@ -195,7 +195,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         return db
     }
 
-    /// Closes the connection; the next use opens another one.
+    /// Closes the connection; the next use opens another connection.
     func close() {
         commit = nil
         if let connection, !connection.isForked {
@@ -221,7 +221,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         interrupter.withLock { $0?.handle }?.interrupt()
     }
 
-    /// Ends the call that has the slot: the running statement is interrupted, and each later one throws.
+    /// Ends the call that has the slot: the running statement is interrupted, and each later statement throws.
     func suspend() {
         if endsAtChecks.load(ordering: .relaxed) { return }
         let thread = user.load(ordering: .relaxed)

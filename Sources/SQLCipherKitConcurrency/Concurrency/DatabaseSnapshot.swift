@@ -36,8 +36,8 @@ public final class DatabaseSnapshot: Sendable {
     }
 
     deinit {
-        // Before the pool: the last connection to close empties the log, and this one may not write. The pool knows the snapshot
-        // until then, so that a call that is closing the pool waits for it.
+        // Before the pool: the last connection to close empties the log, and this connection may not write. The pool knows the
+        // snapshot until then, so that a call that is closing the pool waits for it.
         if (try? core.close()) != nil { pool.snapshots.remove(core) }
     }
 

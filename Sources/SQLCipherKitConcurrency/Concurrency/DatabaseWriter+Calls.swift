@@ -301,8 +301,8 @@ extension DatabaseWriter {
         return reader
     }
 
-    /// Returns what the writer has just committed; nil if its log has never been written to, so that the current state is the right
-    /// one.
+    /// Returns the state that the writer has just committed; nil if its log has never been written to, so that the current state is
+    /// that state.
     private func committedState(_ slot: ConnectionSlot) -> WALSnapshot? {
         try? slot.run(.unrestricted) { db in try WALSnapshot(committedBy: db) }
     }

@@ -156,7 +156,7 @@ extension DatabaseWriter {
         return ObservationToken { for token in tokens { center.removeObserver(token) } }
     }
 
-    /// Waits until no call has a connection of the pool, and ends those that have one.
+    /// Waits until no call has a connection of the pool, and ends the calls that have a connection.
     private func drain(_ pool: ConnectionPool, until deadline: Deadline?) throws {
         while true {
             for slot in pool.slots { slot.suspend() }

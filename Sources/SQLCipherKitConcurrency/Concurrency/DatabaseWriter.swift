@@ -216,7 +216,7 @@ extension DatabaseWriter {
                 guard snapshots.isEmpty else { return }
                 guard (try? readers.acquire(.all, within: CallLimits(AutoCheckpointer.longestPause))) != nil else { return }
                 defer { readers.releaseAll() }
-                // One of the reads that this has waited for may have taken one.
+                // A read that this call has waited for may have taken a snapshot.
                 guard snapshots.isEmpty else { return }
                 // Another connection or process may read for long, and all reads of the pool wait meanwhile.
                 guard (try? db.settings.setBusyTimeout(AutoCheckpointer.longestPause)) != nil else { return }
@@ -234,7 +234,7 @@ extension DatabaseWriter {
     private func open(_ slot: ConnectionSlot, _ limits: CallLimits) throws {
         do { try slot.openConnection() } catch {
             guard let readers else { throw error }
-            // A reader that is passing from one call to the next seems to be unused.
+            // A reader that passes from a call to the next call seems to be unused.
             var misses = 0
             while !borrow(for: slot, from: readers) {
                 try limits.check()

@@ -60,7 +60,7 @@ package final class DeadlineTimer: @unchecked Sendable {
         condition.lock()
         let action = remove(alarm)
         condition.unlock()
-        // Release what the action holds outside the lock.
+        // Release the objects that the action holds outside the lock.
         withExtendedLifetime(action) {}
     }
 

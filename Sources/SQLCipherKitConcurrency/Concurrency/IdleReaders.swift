@@ -20,7 +20,7 @@ final class IdleReaders: Sendable {
         state.withLock { state in
             guard state.alarm == nil, !state.isStopped else { return }
             let watched = Watched(readers: self, pool: pool)
-            // Without a thread, the readers stay open until the next one is opened.
+            // Without a thread, the readers stay open until the next reader is opened.
             state.alarm = try? DeadlineTimer.current.set(at: .after(period)) {
                 // Closing may take too long for the timer's thread.
                 WorkerThreads.run(

@@ -14,7 +14,7 @@ package struct ReaderConfiguration: Sendable {
     package let key: DatabaseKey
     private let attachments: [Attachment]
 
-    /// Takes the derived keys from an open connection, so that the next one does not derive them again.
+    /// Takes the derived keys from an open connection, so that the next connection does not derive them again.
     package init(_ writer: Connection) throws {
         // Before a reader opens the logs: the last connection to close a log empties it, and a reader may not.
         sqlcipherkit_open_logs(try writer.live())
@@ -47,7 +47,7 @@ package struct ReaderConfiguration: Sendable {
         var configuration = configuration
         configuration.onCreate = nil
         let db = try Connection(location, key: key, configuration: configuration)
-        // Those that the caller's `prepareDatabase` attaches are there.
+        // Databases that the caller's `prepareDatabase` attaches are there.
         let own = try db.schemas()
         for attachment in attachments {
             if let schema = own.first(where: { $0.name.isSameName(as: attachment.name) }) {

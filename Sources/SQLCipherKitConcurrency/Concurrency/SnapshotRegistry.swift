@@ -23,8 +23,8 @@ package final class SnapshotRegistry: Sendable {
 
     private var all: [DatabaseWriter] { cores.withLock { Array($0.values) } }
 
-    /// Throws inside a closure that reads one of the snapshots: a call that waits for that closure could hold what this call would
-    /// wait for.
+    /// Throws inside a closure that reads one of the snapshots: a call that waits for that closure could hold a connection that
+    /// this call would wait for.
     func checkCall() throws {
         if isEmpty { return }
         for core in all { try core.checkCall() }

@@ -24,7 +24,7 @@ enum SystemThread {
         throw DatabaseError.noThread(error)
     }
 
-    /// Runs `body` and releases what Objective-C has left for its end.
+    /// Runs `body`, and then releases the objects that Objective-C has autoreleased.
     static func withPool<R>(_ body: () -> R) -> R {
         #if canImport(ObjectiveC)
         autoreleasepool(invoking: body)

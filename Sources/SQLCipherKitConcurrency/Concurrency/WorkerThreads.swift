@@ -19,7 +19,7 @@ final class WorkerThreads: Sendable {
     static let stackSize = 8 << 20
     private static let idleTime = Duration.seconds(2)
 
-    /// Threads without work; the one that worked last is at the end.
+    /// Threads without work; the thread that worked last is at the end.
     private let idle = Lock<[Worker]>([])
 
     /// Runs a job, or refuses it if the system refuses a thread: no job is lost, and with it the turn that it has.
@@ -40,7 +40,7 @@ final class WorkerThreads: Sendable {
     private func work(_ worker: Worker) {
         while var job = worker.next(until: .after(Self.idleTime)) ?? retire(worker) {
             while let following = SystemThread.withPool(job.run) { job = following }
-            // Release what the job holds before waiting for the next one.
+            // Release the objects that the job holds before waiting for the next job.
             job = Job(run: { nil }, refuse: { _ in nil })
             idle.withLock { $0.append(worker) }
         }

@@ -84,7 +84,7 @@ private final class ChangeCollector: Sendable {
     func next() async throws -> DatabaseChanges? {
         while !Task.isCancelled {
             let events = listener.events.count
-            // The connection that reported commits may have been replaced by another one.
+            // The connection that reported commits may have been replaced.
             try database.observers.install(in: database)
             if let changes = try listener.take() { return changes }
             await listener.events.wait(after: events)

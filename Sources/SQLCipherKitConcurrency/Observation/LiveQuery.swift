@@ -39,7 +39,7 @@ public final class LiveQuery<Value: Sendable> {
     @ObservationIgnored private var pageSize: Int
     @ObservationIgnored private var limit: Int
     @ObservationIgnored private var observe: (_ text: String, _ limit: Int) -> DatabaseObservation<Value>
-    /// Ends what runs, when it is replaced or released.
+    /// Ends the running observation when it is replaced or released.
     @ObservationIgnored private var token: ObservationToken?
 
     private init(pageSize: Int, pause: Duration, _ observe: @escaping (String, Int) -> DatabaseObservation<Value>) {

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 
 /// Identifies the snapshot that a read saw.
 struct SnapshotID: Sendable {
-    /// The writer's last commit, if the read ran on the writer itself and so saw all commits up to that one.
+    /// The writer's last commit, if the read ran on the writer itself and so saw all commits up to this commit.
     var commit: UInt64?
     /// The ends of the write-ahead logs, if the read ran on a reader.
     var positions: [SQLName: DatabaseChanges.LogPosition] = [:]
@@ -16,7 +16,7 @@ struct SnapshotID: Sendable {
     }
 }
 
-/// Decides whether a commit has touched what an observation read, and wakes the loops that wait for it.
+/// Decides whether a commit has touched tables or columns that an observation read, and wakes the loops that wait for it.
 final class ObservationListener: CommitObserver {
     private struct State {
         var region = DatabaseRegion.fullDatabase
@@ -38,7 +38,7 @@ final class ObservationListener: CommitObserver {
 
     func interest(in table: DatabaseTable) -> UInt64 {
         state.withLock { state in
-            // It is not known what the first read uses before it ends.
+            // The tables of the first read are not known before it ends.
             state.fetch != 0 && state.region.isEverything ? .max : state.region.columns[table]?.bits ?? 0
         }
     }
@@ -65,7 +65,7 @@ final class ObservationListener: CommitObserver {
 
     // MARK: Fetches
 
-    /// True if a fetch may have a different result from the last one.
+    /// True if a fetch may have a different result from the last fetch.
     var isDirty: Bool { state.withLock { $0.isDirty } }
 
     var failure: (any Error)? { state.withLock { $0.failure } }
@@ -79,7 +79,7 @@ final class ObservationListener: CommitObserver {
         }
     }
 
-    /// Call this when a fetch has ended without a result. The next change causes another one.
+    /// Call this when a fetch has ended without a result. The next change causes another fetch.
     func abandonFetch(_ fetch: Int) {
         state.withLock { state in
             guard state.fetch == fetch else { return }
@@ -118,7 +118,7 @@ final class ObservationListener: CommitObserver {
 extension [DatabaseChanges] {
     /// Returns whether any of these commits, which are in order, touches a region and is newer than a snapshot.
     ///
-    /// A read that has seen a commit has also seen all earlier ones, including those in a log that was restarted since.
+    /// A read that has seen a commit has also seen all earlier commits, including commits in a log that was restarted since.
     fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {
         var seen: Set<SQLName> = []
         for var changes in reversed() {

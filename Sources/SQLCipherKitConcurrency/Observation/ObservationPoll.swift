@@ -48,7 +48,7 @@ final class ObservationPoll: Sendable {
             }
             if now != known {
                 self.known.withLock { $0 = now }
-                // If any database has no log, positions cannot tell what a read has seen.
+                // If any database has no log, positions do not show which commits a read has seen.
                 let isComplete = now.keys.allSatisfy { $0 == SQLName("temp") || positions[$0] != nil }
                 let positions = isComplete ? positions : [:]
                 listener.notify(DatabaseChanges(isUnknown: true, positions: positions))

@@ -134,7 +134,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
             state.withLock { state in
                 known = state.element(for: &position, isClean: !listener.isDirty && !state.isFetching)
                 if known != nil { return }
-                // Abandon a fetch that is running for other loops: they get this one's result.
+                // Abandon a fetch that is running for other loops: they get the result of this fetch.
                 state.task?.cancel()
                 fetch = state.begin(listener)
                 position.seen = fetch

@@ -6,7 +6,7 @@ struct AssociatedRows<Target: SQLRecord> {
     let base: SQLTable
     let clauses: SQLClauses
 
-    /// - Parameter base: the table at the near end. The other tables are those of the same database, as with foreign keys.
+    /// - Parameter base: the table at the near end. The other tables are in the same database, as with foreign keys.
     init(_ path: AssociationPath, _ query: SQLQuery<Target>, _ base: SQLTable) {
         (self.path, self.base) = (path.in(base.schema), base)
         var clauses = query.selection.clauses
@@ -104,7 +104,7 @@ struct AssociatedRows<Target: SQLRecord> {
         }
     }
 
-    /// The values of the keys in the form in which a table stores what they are compared with.
+    /// The values of the keys in the form of the table's columns that they are compared with.
     private func values(
         _ keys: AssociationKeys, _ pairs: [AssociationLink.Pair], _ table: SQLTable, _ alias: String?
     ) -> [SQL] {
@@ -140,7 +140,7 @@ extension AssociationPath {
 }
 
 extension Connection {
-    /// Runs a statement. The closure gets the first row, and returns a closure that reads each row, the first one included.
+    /// Runs a statement. The closure gets the first row, and returns a closure that reads each row, including the first.
     func forEachRow(of sql: SQL, _ reader: (borrowing Row) throws -> (borrowing Row) throws -> Void) throws {
         let statement = try cached(sql)
         let handle = try statement.beginUse()
@@ -181,7 +181,7 @@ extension AssociatedRows {
                 """)
     }
 
-    /// The columns that identify a row of the target: its row id, or the primary key of a table without one.
+    /// The columns that identify a row of the target: its row id, or the primary key of a table without row ids.
     private func identity(_ db: Connection) throws -> [String]? {
         let schema = try db.schema(of: target)
         guard let form = try schema.form(of: target.name), form.kind == .table else { return nil }

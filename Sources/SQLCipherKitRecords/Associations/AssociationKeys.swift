@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// A value that associated records have in common, or one column of it. NULL is associated with nothing.
+/// A value that associated records have in common, or a column of that value. NULL is associated with nothing.
 enum AssociationKey: Hashable {
     case integer(Int64)
     case real(Double)
@@ -78,7 +78,7 @@ struct AssociationKeys {
 }
 
 extension BoundArray {
-    /// Keys of one kind. The arrays of `carray()` have texts that end with a NUL, so those with one inside are escaped: casting
+    /// Keys of one kind. The arrays of `carray()` have texts that end with a NUL, so texts with a NUL inside are escaped: casting
     /// bytes instead would take them for text in the database's encoding, which may be UTF-16.
     init(_ keys: [AssociationKey], _ kind: Int) {
         switch kind {
@@ -169,7 +169,7 @@ struct NearKeys {
 }
 
 extension SQLSide {
-    /// Appends the keys of a row, of which this side consists, to those of each association.
+    /// Appends the keys of a row, of which this side consists, to the keys of each association.
     func appendKeys(_ row: borrowing Row, to lists: inout [NearKeys]) throws {
         var index = range.lowerBound
         for list in lists.indices {

@@ -26,7 +26,7 @@ struct AssociationLink: Sendable {
         zip(pairs, sql).map { near.converted($1, $0.near, to: far, $0.far) }
     }
 
-    /// The condition that a row of a far table belongs to one of a near table.
+    /// The condition that a row of a far table belongs to a row of a near table.
     func condition(near: SQLClauses.Side, far: SQLClauses.Side, _ db: Connection?) throws -> SQL {
         let pairs = try columns(near: near.table, far: far.table, db)
         let own = pairs.map { "\(identifier: near.alias).\(identifier: $0.near)" as SQL }

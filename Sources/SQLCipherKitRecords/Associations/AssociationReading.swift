@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// Makes rows with associations from what a statement reads.
+/// Makes rows with associations from the rows of a statement.
 struct AssociationReading<Base, Row>: Sendable {
     /// For each association, the columns of the base's table that identify the associated records.
     let columns: @Sendable (SQLTable, Connection) throws -> [NearKeys]

@@ -172,7 +172,7 @@ extension KeyValueStore {
         var last: String?
         while try statement.advance(handle) {
             let entry = try KeyValueEntry(handle)
-            // SQLite visits a row twice if `body` rewrites it and the new version is placed after the old one.
+            // SQLite visits a row twice if `body` rewrites it and the new version is placed after the old version.
             if let last, last.utf8.elementsEqual(entry.key.utf8) { continue }
             last = entry.key
             try body(entry)
@@ -312,7 +312,7 @@ extension KeyValueStore {
         try lookUp(key) { _ in () } != nil
     }
 
-    /// Returns what `read` returns for the key's row, or nil if there is no such row.
+    /// Returns the result of `read` for the key's row, or nil if there is no such row.
     @inlinable
     @inline(__always)
     func lookUp<T>(_ key: String, _ read: (OpaquePointer) throws -> T) throws -> T? {

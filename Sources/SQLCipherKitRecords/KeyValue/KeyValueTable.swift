@@ -30,8 +30,8 @@ final class KeyValueTable: Sendable {
             """)
     }
 
-    /// `value` holds values that SQL can represent, `json` those coded as JSONB; at most one is set. Both are NULL for a stored
-    /// nil.
+    /// `value` holds values that SQL can represent, `json` holds values coded as JSONB; at most one of the two is set. Both are
+    /// NULL for a stored nil.
     var creation: SQL {
         SQL(raw: """
             CREATE TABLE IF NOT EXISTS \(table)\
@@ -39,8 +39,8 @@ final class KeyValueTable: Sendable {
             """)
     }
 
-    /// For purging, created with the first row that expires. Tables and indexes share one space of names, and no store's table
-    /// begins like this one.
+    /// For purging, created with the first row that expires. Tables and indexes share one space of names, and no store's table has
+    /// a name that begins like this index's.
     var expiryIndex: SQL {
         let index = "\(schemaName.quotedSQLIdentifier).\("expires_\(tableName)".quotedSQLIdentifier)"
         return SQL(raw: """

@@ -33,7 +33,7 @@ public struct Migrator: Sendable {
 
     struct Migration: Sendable {
         let name: String
-        /// The names of the migrations that this one replaces.
+        /// The names of the migrations that this migration replaces.
         let merged: [String]
         let foreignKeys: ForeignKeys
         let body: @Sendable (Connection, [String]) throws -> Void
@@ -141,7 +141,7 @@ extension Migrator {
     ///   - last: the name of the last migration to run. Default: nil, for all.
     /// - Returns: the names of the migrations that ran.
     /// - Throws: any error that ``pending(in:)`` or the migration itself throws, or ``DatabaseError/Reason/migration`` for a row
-    ///   that violates a foreign key and did not before the migration. Migrations before the failing one stay applied.
+    ///   that violates a foreign key and did not before the migration. Migrations before the failed migration stay applied.
     @discardableResult
     public func migrate(_ db: Connection, through last: String? = nil) throws -> [String] {
         if erasesOnSchemaChange { try eraseIfChanged(db) }
@@ -351,7 +351,7 @@ extension Migrator {
     struct Position {
         /// The number of migrations that are done, counted from the first.
         var done = 0
-        /// The former migrations merged into the next one that the database has already had.
+        /// The former migrations that are merged into the next migration, and that the database has already had.
         var former: [String] = []
     }
 
@@ -384,7 +384,7 @@ extension Migrator {
         return position
     }
 
-    /// The names of all migrations, including merged ones.
+    /// The names of all migrations, including merged migrations.
     private func knownNames() throws -> Set<ExactText> {
         var known: Set<ExactText> = []
         for name in migrations.flatMap({ $0.merged + [$0.name] }) {

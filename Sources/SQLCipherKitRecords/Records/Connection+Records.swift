@@ -450,7 +450,7 @@ extension Connection {
         return totalChanges > before ? true : nil
     }
 
-    /// - Parameter hasMet: what ``hasMet(_:_:)`` returned for an update of a record.
+    /// - Parameter hasMet: the result of ``hasMet(_:_:)`` for an update of a record.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if it is
     ///   there, but was not updated.
     func check<Record: SQLRecord>(_ type: Record.Type, _ hasMet: Bool?, _ isThere: () throws -> Bool) throws {

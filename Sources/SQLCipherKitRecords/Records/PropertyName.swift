@@ -17,7 +17,7 @@ enum PropertyName {
         return columnNaming(of: Root.self)(name)
     }
 
-    /// The column of a property; nil if its own name is another one's coding key, or it was coded under several.
+    /// The column of a property; nil if its name is another property's coding key, or if it was coded under several keys.
     static func column(of property: String, in type: any Any.Type) -> String? {
         let coded = CodedNames.of(type).texts
         if let text = coded[property] { return text.map { columnNaming(of: type)($0) } }
@@ -43,7 +43,7 @@ enum PropertyName {
         return nil
     }
 
-    /// Calls what compiles a query. Where a column is missing, the error says what may be missing in the record.
+    /// Calls a closure that compiles a query. If a column is missing, the error names the part of the record that may be missing.
     static func explaining<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as DatabaseError where error.message.hasTextPrefix("no such column: ") {
             throw DatabaseError(

@@ -20,7 +20,7 @@ final class RecordChangePlan {
         (self.key, self.isGenerated) = (key, isGenerated)
     }
 
-    /// The places of the columns in which two records differ. What the second one leaves out does not differ.
+    /// The places of the columns in which two records differ. A column that the second record leaves out does not differ.
     func changed(_ old: [SQLValue?], _ new: [SQLValue?]) -> [Int] {
         new.indices.filter { new[$0] != nil && !isGenerated[$0] && new[$0] != old[$0] }
     }

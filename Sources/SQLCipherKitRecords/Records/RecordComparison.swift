@@ -2,11 +2,11 @@ import CSQLCipher
 import SQLCipherKitCore
 
 /// Compares records of one type as values that are bound to a statement, which is never run: for each column of the earlier record,
-/// and then for each column of the later one. Values that differ are bound from there to an update.
+/// and then for each column of the later record. Values that differ are bound from there to an update.
 final class RecordComparison {
     let statement: Statement
     private let layout: PositionalLayout
-    /// The parameters of the earlier record's columns, then those of the later one's; 0 for a generated column.
+    /// The parameters of the earlier record's columns, then of the later record's columns; 0 for a generated column.
     private let parameters: UnsafeMutablePointer<Int32>
 
     init(_ plan: RecordChangePlan, _ db: Connection) throws {

@@ -42,7 +42,7 @@ final class RecordFacts: Sendable {
     }
 }
 
-/// The columns of a record that is neither positional nor described, for queries: those that one has asked for so far.
+/// The columns of a record that is neither positional nor described, for queries: the columns that queries have used so far.
 final class PlainColumns: Sendable {
     let names: RecordNames
     /// True if there is a property for the row id.
@@ -64,7 +64,7 @@ final class PlainColumns: Sendable {
 
     /// The column of a stored property; nil for any other, whose name is looked up elsewhere.
     func column<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> RecordPositions.Column? {
-        // Properties without a size lie where another one does.
+        // A property without a size lies where another property does.
         guard MemoryLayout<Value>.size > 0, let offset = MemoryLayout<Root>.offset(of: keyPath) else { return nil }
         let type = ObjectIdentifier(Value.self)
         let found = known.withLock { known in known.first { $0.isProperty(keyPath, offset, type) } }

@@ -53,7 +53,7 @@ struct RecordLayout {
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
     }
 
-    /// The primary key. Where none is declared, the column `id` identifies a row of a view, and `rowid` one of a table.
+    /// The primary key. Without a declared key, the column `id` identifies a row of a view, and `rowid` a row of a table.
     private static func key(_ columns: [Schema.Column], _ kind: Schema.Table.Kind?, _ table: SQLTable) -> [String] {
         let key = columns.primaryKey.map(\.name)
         if !key.isEmpty { return key }

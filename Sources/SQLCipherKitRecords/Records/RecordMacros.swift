@@ -5,7 +5,8 @@ import SQLCipherKitCore
 
 /// Makes a struct a record that reads and writes its columns by position, with its table's description.
 ///
-/// Each stored property is a column under its own name. What else there is to say stands at the property, or here for several:
+/// Each stored property is a column under its own name. Further attributes describe a property; arguments of `@Record` describe the
+/// table, or several columns together:
 /// ```swift
 /// @Record("album", indexes: [SQLIndex("album_year", on: ["year"])])
 /// struct Album {

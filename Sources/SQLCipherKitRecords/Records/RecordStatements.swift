@@ -7,10 +7,10 @@ final class RecordStatements: ConnectionState {
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
     private var columns: [ObjectIdentifier: PositionalLayout] = [:]
     private var plans = RecentCache<ObjectIdentifier, RecordChangePlan>()
-    /// The source of the layouts: the file, as another one may be attached under the same name, its schema's version, and those of
-    /// all databases as this connection knows them: a temporary table hides one in the file.
+    /// The source of the layouts: the file, because another file may be attached under the same name; the version of its schema;
+    /// and the versions of all schemas as this connection knows them, because a temporary table hides a table in the file.
     private var origin: (path: String?, version: Int, stamp: UInt64)?
-    /// The database of the tables; nil for the first one that has them.
+    /// The database of the tables; nil for the first database that has them.
     private let schema: String?
     private let place: String
     private var others: [SQLName: RecordStatements] = [:]
@@ -56,10 +56,10 @@ final class RecordStatements: ConnectionState {
         }
     }
 
-    /// Runs a statement that is kept, or another one for the columns that the record sets.
+    /// Runs a kept statement, or another statement for the columns that the record sets.
     ///
-    /// A statement that was made for what the schema said is not compiled again for another schema: it might then find rows by a
-    /// key of before. SQLite says so when it begins to run, and nothing has to be asked before.
+    /// A statement that was made for one schema is not compiled again for another schema: it might then find rows by a former key.
+    /// SQLite reports the change when the statement begins to run, so no check is needed before.
     private func run<Record: SQLRecord, Kept: AnyObject>(
         _ key: StatementKey, _ type: Record.Type, _ db: Connection, _ run: (Kept) throws -> StatementRun,
         make: (SQLTable, RecordLayout) throws -> (Statement, Kept)
@@ -87,11 +87,10 @@ final class RecordStatements: ConnectionState {
         throw DatabaseError.changingSchema
     }
 
-    /// Thrown if the schema is not the one that a statement was made for.
+    /// Thrown if the schema is not the schema that a statement was made for.
     struct SchemaChange: Error {}
 
-    /// Forgets an outdated statement, and what is known of the schema: the version may be that of another database than the
-    /// table's.
+    /// Forgets an outdated statement and the known schema: the version may belong to another database than the table's.
     func forget(_ key: StatementKey, _ db: Connection) {
         db.forget(key)
         origin = nil
@@ -100,7 +99,7 @@ final class RecordStatements: ConnectionState {
     /// The number of times that a statement is made again because the schema has changed meanwhile.
     static let attempts = 10
 
-    /// Makes a statement for what is known of the schema.
+    /// Makes a statement for the known schema.
     /// - Throws: ``SchemaChange`` if another connection has changed it since it was read.
     func made<Made>(_ table: SQLTable, _ db: Connection, _ make: () throws -> Made) throws -> Made {
         let made = try make()

@@ -191,7 +191,7 @@ extension SQLClauses {
 }
 
 extension SQLClauses {
-    /// The join condition from the only foreign key between a table and the ones before it.
+    /// The join condition from the only foreign key between a table and the tables before it.
     func keyCondition(_ index: Int, _ db: Connection?) throws -> SQL {
         let new = sides[index]
         var found: [(text: String, condition: SQL)] = []

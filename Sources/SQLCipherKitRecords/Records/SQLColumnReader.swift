@@ -9,7 +9,7 @@ public struct SQLColumnReader: ~Copyable {
     @usableFromInline let names: Unmanaged<ColumnNames>
     // The names keep it alive.
     @usableFromInline let reading: Unmanaged<RowReading>
-    /// The column of each property; nil if they are those from `start` on.
+    /// The column of each property; nil for the columns from `start` on.
     @usableFromInline let order: UnsafePointer<Int32>?
     /// The profiles of the columns, if some have their own.
     @usableFromInline let own: UnsafePointer<UnsafePointer<ValueProfile>?>?
@@ -18,7 +18,7 @@ public struct SQLColumnReader: ~Copyable {
     @usableFromInline var index: Int32 = 0
     @usableFromInline let end: Int32
 
-    /// Reads the columns of a record: of all that a row finds by name, or of those of one side of a join.
+    /// Reads the columns of a record: by name from the whole row, or from the columns of one side of a join.
     @inlinable
     @inline(__always)
     init<Record: SQLPositionalRecord>(_ row: borrowing Row, _ type: Record.Type) {

@@ -90,7 +90,7 @@ extension SQLExpression where Value == Bool {
     private static func make(_ kind: SQLCondition.Kind, _ isNegated: Bool) -> Written {
         switch kind {
         case .both(let a, let b), .either(let a, let b):
-            // Negated, an AND is the OR of what is negated in it, and the other way round.
+            // A negated AND is the OR of its negated parts, and the other way round.
             var isAnd = isNegated
             if case .both = kind { isAnd = !isNegated }
             let (a, b) = (a.make(isNegated), b.make(isNegated))

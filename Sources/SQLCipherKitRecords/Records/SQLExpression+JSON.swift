@@ -56,10 +56,10 @@ extension SQLExpression {
 /// Comparisons of whole JSON documents: of ``JSONColumn``, ``JSONValue`` and plain `Codable` values that are stored as JSON, with a
 /// value or another expression.
 ///
-/// `==`, `!=` and `in` compare documents as minified JSON text, whether they are stored as text or as JSONB. That finds what this
-/// package has stored from an equal value. The text decides: `1e2` differs from `100.0`, `-0.0` from `0.0`, `"\u0041"` from `"A"`,
-/// and the order of members matters. If a column does not contain JSON, the query throws. The comparison cannot use an index on the
-/// column itself, only an index on the expression `json(column)`.
+/// `==`, `!=` and `in` compare documents as minified JSON text, whether they are stored as text or as JSONB. The comparison finds
+/// documents that this package has stored from an equal value. The text decides: `1e2` differs from `100.0`, `-0.0` from `0.0`,
+/// `"\u0041"` from `"A"`, and the order of members matters. If a column does not contain JSON, the query throws. The comparison
+/// cannot use an index on the column itself, only an index on the expression `json(column)`.
 extension SQLExpression {
     /// The condition that a value of a `Codable` type, stored as JSON or as a single value, equals `b`; nil is NULL.
     @_disfavoredOverload

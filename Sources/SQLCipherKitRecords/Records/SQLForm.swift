@@ -73,9 +73,9 @@ enum SQLForm {
         }
     }
 
-    /// SQL for values of a type, so that equal ones are equal in SQL: documents by their text, other values in one form. Nil if
+    /// SQL for values of a type, so that equal values are equal in SQL: documents by their text, other values in one form. Nil if
     /// they can be compared as they are.
-    /// - Parameter isSame: whether what they are compared with is stored in the same form.
+    /// - Parameter isSame: whether the other side of the comparison is stored in the same form.
     static func comparable(_ sql: SQL, _ type: any Any.Type, from own: ValueProfile?, isSame: Bool) -> SQL? {
         switch of(type) {
         case .fixed: nil

@@ -40,7 +40,7 @@ final class SQLTerms: Sendable {
     enum Comparison: UInt64 {
         case equal = 1, notEqual, `is`, isNot, less, lessOrEqual, greater, greaterOrEqual, isNull, isNotNull
 
-        /// The operator between a column and its value; for NULL, the whole of what follows the column.
+        /// The operator between a column and its value; for NULL, all text after the column.
         var text: String {
             switch self {
             case .equal: "="
@@ -61,7 +61,7 @@ final class SQLTerms: Sendable {
         /// True if it is NULL where a side is.
         var canBeNull: Bool { hasValue && self != .is && self != .isNot }
 
-        /// The comparison that is true where this one is not; nil for an order in which a side can be NULL.
+        /// The comparison that is true where this comparison is not; nil for an order in which a side can be NULL.
         func opposite(canBeNull: Bool) -> Self? {
             switch self {
             case .equal: canBeNull ? .isNot : .notEqual
@@ -79,7 +79,7 @@ final class SQLTerms: Sendable {
     }
 
     let names: RecordNames
-    /// The column and the comparison of each term in 16 bits, the last term in the lowest ones.
+    /// The column and the comparison of each term in 16 bits, the last term in the lowest bits.
     let code: UInt64
     let values: StatementArguments
 
@@ -107,7 +107,7 @@ final class SQLTerms: Sendable {
 
     var isSingle: Bool { code >> 16 == 0 }
 
-    /// The single term that is true where this one is not, if there is one.
+    /// The single term that is true where this term is not; nil without such a term.
     func opposite(canBeNull: Bool) -> SQLTerms? {
         guard isSingle, let opposite = Comparison(rawValue: code & 15)?.opposite(canBeNull: canBeNull) else { return nil }
         return SQLTerms(names, code & ~15 | opposite.rawValue, values)

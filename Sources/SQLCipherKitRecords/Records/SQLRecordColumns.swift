@@ -70,8 +70,8 @@ final class RecordPositions: Sendable {
             return record[keyPath: keyPath] as? any SQLValueConvertible
         }
 
-        /// Where a stored property lies and what it is tell it from all others: a part of it that begins where it does is of
-        /// another type. To compare two key paths takes ten times as long.
+        /// The offset and the type of a stored property distinguish it from all others: a part of it at the same offset has another
+        /// type. Comparing two key paths takes ten times as long.
         func isProperty(_ keyPath: AnyKeyPath, _ offset: Int?, _ type: ObjectIdentifier) -> Bool {
             if let offset, let own = self.offset { return offset == own && type == self.type }
             return offset == nil && self.offset == nil && keyPath == self.keyPath

@@ -155,7 +155,7 @@ private struct RowElements {
     private func written(_ comparison: SQLTerms.Comparison) -> SQLPredicate {
         let isBefore = comparison == .less || comparison == .lessOrEqual
         let canBeNull = list.contains(where: \.canBeNull)
-        // NULL comes before all values, and so is rightly left out of what comes after them.
+        // NULL comes before all values, so it is rightly not among the rows after them.
         if !list.contains(where: \.isNil), !isBefore || !canBeNull {
             let sql: SQL = "(\(list: list.map(\.sql))) \(raw: comparison.text) (\(list: list.map(\.orderedValue)))"
             return SQLPredicate(.text(sql, .comparison, isLoose: canBeNull))

@@ -4,9 +4,9 @@ import SQLCipherKitCore
 /// The table names that the closures of enclosing queries can refer to.
 ///
 /// A query inside such a closure gets different names for its own tables. Otherwise a column of the outer table would be mistaken
-/// for one of an inner table of the same name.
+/// for a column of an inner table with the same name.
 enum SQLScope {
-    /// The tables of one query, and those around it.
+    /// The tables of one query, and of the queries around it.
     private struct Level {
         let sides: [SQLClauses.Side]
         let outer: UnsafePointer<Level>?

@@ -30,7 +30,7 @@ struct StoredProperty {
     }
 
     /// The property of a type of values that a key path describes by a name; nil if several could be meant. A property without a
-    /// size has no place of its own: its key path is described as another property's, and that of another by its name.
+    /// size has no place of its own: its key path is described as another property's, and another property's key path by its name.
     static func described(_ name: String, of wanted: any Any.Type, in root: any Any.Type) -> String? {
         let all = all(of: root)
         if all.isEmpty { return name }

@@ -78,7 +78,7 @@ package struct ForeignKeyState {
 }
 
 extension ForeignKeyState {
-    /// The violations that did not exist before, and those that did, in order.
+    /// The violations that did not exist before, and the violations that did, in order.
     package func compared(
         with before: ForeignKeyState
     ) -> (new: [Schema.ForeignKeyViolation], former: [Schema.ForeignKeyViolation]) {
@@ -109,7 +109,7 @@ extension ForeignKeyState {
         return unchecked.filter { !known.contains(name($0.key, before)) }.map { ($0.key.text, $0.value) }.min { $0.0 < $1.0 }
     }
 
-    /// Stands for any table that is not in both states: a new one may be an old one under a new name, or now hold its rows.
+    /// Stands for any table that is not in both states: a new table may be an old table under a new name, or now hold its rows.
     private static let moved = SQLName("")
 
     private func name(_ table: SQLName, _ before: ForeignKeyState) -> SQLName {

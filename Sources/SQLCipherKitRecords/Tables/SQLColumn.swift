@@ -221,7 +221,7 @@ extension SQLValue {
     }
 }
 
-/// A default in SQL for dates: it has to give values that compare with those that are bound.
+/// A default in SQL for dates: its values have to compare with bound dates.
 extension SQLColumn {
     /// Evaluates the default, and refuses one that does not compare with the form in which dates are stored.
     func checkDateDefault(in profile: ValueProfile, of table: String, _ db: Connection) throws {

@@ -303,8 +303,8 @@ public enum SQLTableBuilder: _SQLListBuilder {
 }
 
 extension Connection {
-    /// The database of a table: the one in its description, or the first one that has it, in SQLite's order: `temp`, `main` and the
-    /// attached ones. `main` if none has it.
+    /// The database of a table: the database in its description, or the first that has the table, in SQLite's order: `temp`, `main`
+    /// and the attached databases. `main` if none has it.
     func schema(of table: SQLTable) throws -> Schema {
         if let name = table.schema { return Schema(self, name) }
         for schema in [temp] + (try schemas()) {

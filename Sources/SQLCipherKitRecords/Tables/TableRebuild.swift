@@ -3,7 +3,7 @@ import SQLCipherKitCore
 
 /// A call of `rebuildTable`, inside a transaction.
 ///
-/// The rows are kept in a table without column types while the new table replaces the old one. No table is renamed, so the
+/// The rows are kept in a table without column types while the new table replaces the old table. No table is renamed, so the
 /// definition stays as written and may name its own table, and SQLite does not rewrite anything that refers to it.
 struct TableRebuild {
     let schema: Schema
@@ -233,7 +233,7 @@ struct SchemaProbe: Hashable {
         if entry.type == "view" {
             return [SchemaProbe(name: entry.name, event: .read, sql: "SELECT * FROM \(schema.qualified(entry.name))")]
         }
-        // A temporary trigger may belong to a table of any database: like SQLite, use the first one of that name.
+        // A temporary trigger may belong to a table of any database: like SQLite, use the first table of that name.
         let table = schema.isTemporary ? entry.table.quotedSQLIdentifier : schema.qualified(entry.table)
         let columns = try schema.storedColumns(of: entry.table).map(\.quotedSQLIdentifier)
         var statements: [(Event, String)] = [(.insert, "INSERT INTO \(table) DEFAULT VALUES"), (.delete, "DELETE FROM \(table)")]
@@ -302,7 +302,7 @@ extension Schema {
     ///   - values: expressions over the old columns, by the names of the new columns.
     /// - Throws: the same errors as with a description; ``DatabaseError/Reason/malformedSchema`` for any other SQL.
     public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws {
-        // A definition has no parameters, so that what is interpolated cannot be meant as a value.
+        // A definition has no parameters, so an interpolation cannot be meant as a value.
         guard sql.arguments.isEmpty else {
             throw DatabaseError.invalidArgument("the definition of a table cannot have bound values: write them as literals")
         }

@@ -116,7 +116,7 @@ private struct Cursor {
     /// Copies of the arguments, which are the values of the hidden columns.
     private var arguments: [OpaquePointer] = []
 
-    /// Forgets what was found, and takes other arguments.
+    /// Forgets the hits, and takes other arguments.
     mutating func begin(_ values: UnsafeMutablePointer<OpaquePointer?>) throws {
         end()
         for place in 0..<NearestTable.arguments.count {
@@ -149,7 +149,7 @@ private struct Cursor {
 // Made once, and never written afterwards.
 nonisolated(unsafe) private let module: UnsafePointer<sqlite3_module> = {
     var module = sqlite3_module()
-    // Without xCreate, no schema can have such a table: there is one of the function's own name.
+    // Without xCreate, no schema can have such a table: the only table has the function's own name.
     module.xConnect = { db, owner, _, _, made, _ in
         guard let db, let owner, let made else { return SQLITE_MISUSE }
         var rc = sqlite3_declare_vtab(db, NearestTable.declaration)

@@ -72,7 +72,7 @@ extension VectorIndex {
         var excluded: Set<Int64> = []
         while true {
             let nearest = try scan.nearest(among: wanted, limit: search.limit, after: after, without: excluded)
-            // A program with another engine may have replaced a row without the trigger. What a filter found is there.
+            // A program with another engine may have replaced a row without the trigger. Rows that a filter found exist.
             let gone = try search.filter == nil ? content.map { try lost(nearest.map(\.id), $0) } ?? [] : []
             guard !gone.isEmpty else { return nearest.map { .init(rowID: $0.id, distance: Double($0.distance)) } }
             excluded.formUnion(gone)
@@ -87,7 +87,7 @@ extension VectorIndex {
         }
         let rows = content.map { "\(schema.qualified($0.table)) AS t" } ?? "(SELECT id FROM \(qualifiedName)) AS t"
         let id = content.map(\.key) ?? "id"
-        // The columns of the table of vectors are renamed, so that those of a filter are the content's.
+        // The columns of the table of vectors are renamed, so that names in a filter stand for the content's columns.
         let own = "SELECT id AS sqlcipherkit_row, slot AS sqlcipherkit_slot FROM \(qualifiedName)"
         let found: [(Int, Int64)] = try connection.fetchAll(
             """

@@ -28,7 +28,7 @@ struct VectorScan {
     private let free: [Int]
     private let room: Room
 
-    /// Where C writes what it finds in a chunk.
+    /// The memory for the hits that C finds in a chunk.
     private final class Room {
         let distances: UnsafeMutablePointer<Float>
         let places: UnsafeMutablePointer<UInt32>
@@ -60,10 +60,10 @@ struct VectorScan {
         room = Room(count: format.capacity)
     }
 
-    /// Returns the nearest of all vectors, or of those in some slots.
+    /// Returns the nearest of all vectors, or of the vectors in some slots.
     /// - Parameters:
     ///   - wanted: the slots to look at, in ascending order; nil for all.
-    ///   - after: only what comes after it is found.
+    ///   - after: an entry; only entries after it are found.
     ///   - excluded: row ids that are left out.
     /// - Returns: the nearest first; of the table of bits, with slots in place of row ids.
     func nearest(
@@ -117,7 +117,7 @@ struct VectorScan {
         return nearest.sorted
     }
 
-    /// Compares vectors that follow each other, and calls `body` with those within a distance.
+    /// Compares vectors that follow each other, and calls `body` with the vectors within a distance.
     private func compare(
         _ vectors: VectorChunk, _ bound: Float, _ body: (_ place: Int, _ distance: Float) throws -> Void
     ) throws {
@@ -135,7 +135,7 @@ struct VectorScan {
         }
     }
 
-    /// Returns whether a slot is that of no row.
+    /// Returns whether a slot belongs to no row.
     private func isFree(_ slot: Int) -> Bool {
         if free.isEmpty { return false }
         var (low, high) = (0, free.count)

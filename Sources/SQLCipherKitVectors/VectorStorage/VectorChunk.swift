@@ -76,7 +76,7 @@ final class VectorParts {
     private let room: UnsafeMutableRawBufferPointer
 
     /// - Parameters:
-    ///   - hasRows: whether the chunks have row ids and factors; those of the table of bits have not.
+    ///   - hasRows: whether the chunks have row ids and factors; chunks of the table of bits do not.
     ///   - number: a chunk.
     init(_ index: VectorIndex, _ format: VectorFormat, hasRows: Bool, of number: Int) throws {
         func open(_ column: String) throws -> Blob {

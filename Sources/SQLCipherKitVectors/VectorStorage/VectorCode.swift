@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// The bytes of vectors, to and from numbers.
 extension VectorFormat {
-    /// Lengths up to this one have products that a four-byte number holds.
+    /// Vectors up to this length have products that a four-byte number holds.
     private static let longest = 1e18
     /// Below this length, the squares of four-byte numbers vanish, and with them the angle.
     private static let shortest = 1e-18
@@ -25,7 +25,7 @@ extension VectorFormat {
     }
 
     /// Writes a vector that ``check(_:)`` accepts to `bytes`, which has room for it.
-    /// - Returns: what the stored numbers are to be multiplied by, and the length of the stored vector.
+    /// - Returns: the factor for the stored numbers, and the length of the stored vector.
     func encode(_ vector: [Float], to bytes: UnsafeMutableRawBufferPointer) -> (scale: Float, norm: Float) {
         switch element {
         case .float32:
@@ -58,7 +58,7 @@ extension VectorFormat {
         }
     }
 
-    /// The vector as integers of at most `limit`, and what these are to be multiplied by.
+    /// The vector as integers of at most `limit`, and the factor for these integers.
     static func rounded(_ vector: [Float], to limit: Int32) -> (scale: Float, numbers: [Int16]) {
         let largest = vector.reduce(0) { max($0, abs($1)) }
         guard largest > 0 else { return (1, vector.map { _ in 0 }) }

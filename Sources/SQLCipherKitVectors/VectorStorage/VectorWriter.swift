@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// Writes vectors into chunks, each chunk once for many vectors. Use it in one transaction.
 struct VectorWriter {
-    /// A slot beyond this one is damage.
+    /// A slot outside this range is damage.
     static let slots = 0..<1 << 40
     /// The chunks that are kept before they are written.
     private static let kept = 16
@@ -38,7 +38,7 @@ struct VectorWriter {
         next = used + 1
     }
 
-    /// Writes the vector of a row, in place of the one that it has.
+    /// Writes the vector of a row, in place of its former vector.
     mutating func put(_ vector: [Float], for id: Int64) throws {
         try format.check(vector)
         if let content, try connection.fetchOne(Int.self, "SELECT 1 FROM \(raw: content) WHERE id = \(id)") == nil {

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// The description that a table of vectors stores, and the sizes that follow from it.
 struct VectorFormat: Equatable {
     static let dimensionRange = 1...65_536
-    /// The first format. A table of another one is refused.
+    /// The first format. A table of another format is refused.
     static let version = 1
     /// The bytes of a chunk at most, unless a single vector has more. A scan reads a chunk at a time, and a single write rewrites
     /// one.

@@ -39,7 +39,7 @@ public struct VectorIndex {
         }
     }
 
-    /// The names of the table and of those that belong to it.
+    /// The names of the table and of the tables that belong to it.
     package var tableNames: [String] { [name] + VectorNames.tables.map { name + $0 } }
 
     var qualifiedName: String { schema.qualified(name) }
@@ -47,7 +47,7 @@ public struct VectorIndex {
     /// The name of a table or view that belongs to the index, qualified and quoted for SQL.
     func companion(_ suffix: String) -> String { schema.qualified(name + suffix) }
 
-    /// Reads what the table says of itself.
+    /// Reads the description that the table stores of itself.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     func format() throws -> VectorFormat {
         guard try schema.hasVectors(name) else { throw schema.noVectors(name) }

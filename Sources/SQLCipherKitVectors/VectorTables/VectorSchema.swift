@@ -5,7 +5,7 @@ import SQLCipherKitCore
 /// The table itself has the row ids that have a vector, each with a slot. The slots are numbered from 0 on, and so many in a row
 /// make a chunk: the row ids, the factors and the vectors of its slots, one after the other, in three blobs. A slot whose row is
 /// gone is in the list of free slots; its bytes are zero, and it is used again. A row of the content is either in the table or in
-/// the list of missing ones.
+/// the list of missing vectors.
 ///
 /// The triggers call no function but SQLite's own, so that every program can write the content. This engine fires the delete
 /// trigger for rows that `REPLACE` deletes too; for other engines, which may not, a search leaves out rows that are gone.
@@ -15,7 +15,7 @@ struct VectorSchema {
     let format: VectorFormat
 
     private var prefix: String { schema.quotedName + "." }
-    // Names in a trigger must not be qualified: its tables are those of its own schema.
+    // Names in a trigger must not be qualified: a trigger uses the tables of its own schema.
     private func own(_ suffix: String = "") -> String { (name + suffix).quotedSQLIdentifier }
 
     // MARK: Tables
@@ -99,7 +99,7 @@ struct VectorSchema {
             ]
     }
 
-    /// The statement that puts a row into the list of missing ones.
+    /// The statement that puts a row into the list of missing vectors.
     func miss(_ id: String, isQualified: Bool = false) -> String {
         let missing = (isQualified ? prefix : "") + own(VectorNames.missing)
         return "INSERT INTO \(missing)(id) SELECT \(id) WHERE NOT EXISTS (SELECT 1 FROM \(missing) AS m WHERE m.id = \(id))"
