@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// A large database of the usual kinds: long tables, wide ones, many of them, and words.
+/// A large database of the usual kinds: long tables, wide tables, many tables, and words.
 package enum HonestFile {
     /// - Parameter part: how many times fewer rows, tables and words there are than in the whole one.
     package static func make(_ path: String, part: Int = 1, key: DatabaseKey = .plaintext) throws {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Runs tasks on one thread, which a test may hold up: for moments between the steps of a task that last no time otherwise.
 package final class PausableExecutor: TaskExecutor, @unchecked Sendable {
-    // Sendable: what changes is touched under the condition's lock only.
+    // Sendable: variables are used only under the condition's lock.
     private let condition = NSCondition()
     private var jobs: [UnownedJob] = []
     private var isPaused = false

@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// Runs `body` on as many threads at once, and waits for all. Threads, as what waits must not take those of Swift's tasks.
+/// Runs `body` on as many threads at once, and waits for all. Threads, because waiting work must not take the threads of Swift's
+/// tasks.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let outcomes = Outcomes(count)
     for number in 0..<count {
@@ -21,7 +22,7 @@ package func onThread(_ body: @escaping @Sendable () throws -> Void) -> Outcomes
 
 /// The outcomes of threads.
 package final class Outcomes: @unchecked Sendable {
-    // Sendable: what changes is touched under the condition's lock only.
+    // Sendable: variables are used only under the condition's lock.
     private let condition = NSCondition()
     private var left: Int
     private var error: (any Error)?

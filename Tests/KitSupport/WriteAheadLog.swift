@@ -20,7 +20,7 @@ package struct WriteAheadLog {
     /// The size of the database in pages for a frame that ends a transaction, 0 for the others; one number for each frame.
     package var commits: [UInt32] { frames.map { word($0 + 4) } }
 
-    /// Drops the frames after the first `count`, and makes the last of those the end of a transaction.
+    /// Drops the frames after the first `count`, and makes the last kept frame the end of a transaction.
     package mutating func keep(_ count: Int, pages: UInt32) {
         bytes = bytes.prefix(32 + count * frame)
         let size = (0..<4).map { UInt8(truncatingIfNeeded: pages >> (24 - 8 * $0)) }

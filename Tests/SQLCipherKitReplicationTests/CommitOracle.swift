@@ -53,7 +53,7 @@ final class CommitOracle {
         }
     }
 
-    /// The number of the commit that a database is at; its content must be that of this commit.
+    /// The number of the commit that a database is at; its content must be this commit's content.
     func check(_ db: Connection) throws -> Int {
         let exists = try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name = 'item'") == 1
         guard exists else { return 0 }

@@ -6,7 +6,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// The note beside a copy says how far that has come. Only the follower of this copy can have written it, and as the last one.
+/// The note beside a copy has the copy's position. Only the follower of this copy can have written it, and it is the follower's
+/// last note.
 @Suite struct FollowerNoteTests {
     let folder: TemporaryFolder, store = MemoryStore(), key: DatabaseKey, pool: DatabasePool, oracle = CommitOracle(seed: 71)
 

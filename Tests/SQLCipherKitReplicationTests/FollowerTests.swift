@@ -43,7 +43,7 @@ import TestSupport
         let counts = try pages(pool), copied = try pages(follower.database)
         #expect(counts == copied)
         let report = try verify(follower.database)
-        // The pages that are there, not those that the header tells.
+        // The pages that are there, not the number in the header.
         #expect(report.problems.isEmpty && report.pageCount == counts)
         let status = await follower.currentStatus
         #expect(status.error == nil && status.commitsBehind == 0)

@@ -139,7 +139,7 @@ import TestSupport
     }
 }
 
-/// A place that stops those that pass it while it is closed.
+/// A place that stops threads that pass it while it is closed.
 private final class Gate: Sendable {
     private let isClosed = Atomic<Bool>(false), stopping = Atomic<Bool>(false)
 

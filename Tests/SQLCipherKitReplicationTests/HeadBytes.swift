@@ -7,7 +7,7 @@ struct HeadBytes {
     struct Section {
         var id: [UInt8], salt: [UInt8]
         var nonce: [UInt8], sealed: [UInt8]
-        /// The size to write, if not that of `sealed`.
+        /// The size to write, if not the size of `sealed`.
         var declared: UInt32?
     }
 

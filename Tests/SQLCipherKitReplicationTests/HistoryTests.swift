@@ -63,12 +63,12 @@ import TestSupport
         let next = try? await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
         let result = await reason { _ = try await next?.catchUp() }
         let seen = try next.map { try numbers($0.database) }
-        // The writer remembers its stored objects, and names them as the ones before.
+        // The writer remembers its stored objects, and names them as predecessors.
         #expect(result == nil && seen == [0, 1, 2, 3, 500, 1000], "\(String(describing: seen))")
         await next?.stop()
     }
 
-    /// The replica that runs while the store goes back stores again what the store has lost.
+    /// A replica that runs while the store returns to an older state stores the lost objects again.
     @Test func replicaHealsStoreRolledBackWhileItRuns() async throws {
         let pool = try pool("a.db")
         try create(pool)
@@ -239,7 +239,7 @@ import TestSupport
         #expect(try numbers(follower.database) == [1, 2, 3, 4])
         #expect((await follower.currentStatus.position).commit > 0)
         await follower.stop()
-        // A restore from scratch has the new history, and nothing of the other one.
+        // A restore from scratch has the new history, and nothing of the other history.
         try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2, 100, 101])
     }
@@ -259,7 +259,7 @@ import TestSupport
         await follower.stop()
     }
 
-    /// A machine that was superseded comes back: its database lacks what the other one has stored.
+    /// A machine that was superseded comes back: its database lacks the other machine's commits.
     @Test func returningOldMachineIsRefused() async throws {
         let first = try pool("a.db")
         try create(first)
@@ -281,7 +281,8 @@ import TestSupport
         #expect(try numbers(pool("d.db")) == [1, 2, 3, 4])
     }
 
-    /// A machine is lost in a generation whose first snapshot was not complete. No one can restore that, and the next one goes on.
+    /// A machine is lost in a generation whose first snapshot was not complete. No machine can restore that generation, and the
+    /// next machine continues.
     @Test func generationWithoutSnapshotDoesNotBlockTakeover() async throws {
         let first = try pool("a.db"), withoutSnapshots = RefusingStore(store: store)
         try create(first)
@@ -321,8 +322,8 @@ import TestSupport
         await follower.stop()
     }
 
-    /// Another database begins a history where there is one, and gets no further than its claim. What can be restored is of the
-    /// former one, and no one goes on from it to the new one as if that were the same.
+    /// Another database begins a history where there is one, and gets no further than its claim. Only states of the former history
+    /// can be restored, and no copy continues from that history to the new history.
     @Test func anotherDatabaseStartsNewHistory() async throws {
         let first = try pool("a.db")
         try create(first)
@@ -330,7 +331,7 @@ import TestSupport
         let position = try #require(try await Replicator.generations(in: store, key: key).last?.last)
         try await replicate([2], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
-        // The database has the salt of the first, so its objects are among the first one's.
+        // The database has the salt of the first, so its objects are among the first database's objects.
         try await Replicator.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
         let second = try pool("b.db")
         try insert(100, second)
@@ -374,7 +375,7 @@ import TestSupport
         try await follower.catchUp()
         #expect(try numbers(follower.database) == [1, 2, 10])
         await follower.stop()
-        // The first one has gone on too, and comes back.
+        // The first machine has continued too, and comes back.
         let former = try await Replicator(of: first, in: store, options: .forTests)
         #expect(await reason { try await former.waitUntilEnded() } == .replicaForked)
         await former.stop()
@@ -536,7 +537,7 @@ import TestSupport
 
     private func close(_ pool: DatabasePool) throws { try pool.close() }
 
-    /// RP2: a store that shows old heads, and lists late, does not make a replica remove what it needs.
+    /// RP2: a store that shows old heads, and lists late, does not make a replica remove needed objects.
     @Test(arguments: [1, 2, 3, 4]) func staleReadsRemoveNothing(seed: UInt64) async throws {
         let store = HostileStore(seed: seed), first = try pool("a.db"), other = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
         var options = Replicator.Options.forTests

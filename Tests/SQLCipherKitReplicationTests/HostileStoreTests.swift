@@ -5,7 +5,7 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// A store that means harm: it can withhold what it has, but not make a program work or wait without end.
+/// A malicious store: it can withhold its objects, but not make a program work or wait without end.
 @Suite(.timeLimit(.minutes(60))) struct HostileStoreTests {
     let folder: TemporaryFolder
     let key: DatabaseKey
@@ -37,7 +37,7 @@ import TestSupport
         }
     }
 
-    /// A section costs a key derivation: a second, or what the database's settings say.
+    /// A section costs a key derivation: a second, or the time that the database's settings need.
     @Test(arguments: [17, 65535]) func headWithTooManySectionsIsRefused(count: Int) async throws {
         let store = MemoryStore(), key = try DatabaseKey.passphrase("correct horse")
         _ = try await stored(store, CommitOracle.key)
@@ -135,7 +135,7 @@ import TestSupport
             }
             store.change(name) { $0 = before }
         }
-        // The opening, the snapshot, and what is in no larger object yet.
+        // The opening, the snapshot, and the links that are in no larger object yet.
         #expect(refused >= 4)
     }
 

@@ -28,7 +28,7 @@ import TestSupport
                 let commits = oracle.commits
                 if (try? await replica.waitUntilStored(timeout: .seconds(2))) != nil { stored = commits }
             case 4:
-                // Another replica takes over, while the first one still runs.
+                // Another replica takes over, while the first replica still runs.
                 formers.append(replica)
                 replica = try await Replicator(of: pool, in: store, options: options)
                 if Bool.random(using: &random) { await formers.last?.stop() }
@@ -37,7 +37,7 @@ import TestSupport
                 replica = try await Replicator(of: pool, in: store, options: options)
             case 6 where stored > 0:
                 let file = path("r\(round).db")
-                // The line is good for whoever restores.
+                // The printed line can be used to restore.
                 try await Replicator.restore(to: file, from: memory, key: key)
                 #expect(try oracle.check(fileAt: file) >= stored)
             default: try await Task.sleep(for: .milliseconds(10))

@@ -4,7 +4,7 @@ import Testing
 @testable import SQLCipherKitReplication
 
 @Suite struct ReplicaIndexTests {
-    /// No sum of what the pages of an index claim to contain can overflow.
+    /// No sum of the numbers in the pages of an index can overflow.
     @Test func pagesThatClaimTooManyEntriesAreDamage() throws {
         let tag = [UInt8](repeating: 1, count: 16)
         var contents = ReplicaContents()

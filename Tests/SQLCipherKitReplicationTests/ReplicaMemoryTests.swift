@@ -31,7 +31,7 @@ import TestSupport
 
     private static let count = 8
 
-    /// A replica and a follower; what is committed next is in an object for each commit.
+    /// A replica and a follower; each later commit is in its own object.
     private func begin() async throws -> (DatabasePool, Replicator, ReplicaFollower) {
         let pool = try pool("a.db")
         try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
@@ -43,7 +43,7 @@ import TestSupport
         return (pool, replica, follower)
     }
 
-    /// A restore reads again what it does not keep, and so does a writer that takes over: nothing of it is lost.
+    /// A restore reads again the objects that it does not keep, and so does a writer that takes over: nothing is lost.
     @Test func oldHeadIsReadInLittleMemory() async throws {
         let (pool, replica, follower) = try await begin()
         await follower.stop()
@@ -135,7 +135,7 @@ final class OldHeadStore: ObjectStore {
         state.withLock { $0.head = head }
     }
 
-    /// The head is the former one from now on, as if it alone had been restored.
+    /// From now on, the head is the former head, as if the head alone had been restored.
     func showKeptHead() {
         guard let head = state.withLock({ $0.head }) else { return }
         store.change("head") { $0 = head }

@@ -7,10 +7,10 @@ import TestSupport
 
 /// Writers, machines that take over, followers, restores and restarts at random, over a store that means harm.
 ///
-/// Each commit of each machine is a state with an identity and the one before it. So what is restored or followed can be told to be
-/// one committed state of one writer, and to come after what was there.
+/// Each commit of each machine is a state with its identity and the identity of the previous state. So a test can tell that a
+/// restored or followed state is a committed state of one writer, and that it comes after the former state.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaModelTests {
-    /// The first seed is that of all tests, so that it can be chosen.
+    /// The first seed is the seed of all tests, so that it can be chosen.
     @Test(arguments: [Seed.value] + (2...6)) func randomReplicationShowsOnlyCommittedStates(seed: UInt64) async throws {
         try await ReplicaModel(seed: seed).run(steps: 40)
     }
@@ -52,7 +52,7 @@ private struct StateTree {
     }
 }
 
-/// One run. Its databases have a row for each commit, and the identity of the last one.
+/// One run. Its databases have a row for each commit, and the identity of the last commit.
 private final class ReplicaModel {
     private let folder: TemporaryFolder
     private let key: DatabaseKey
@@ -266,7 +266,7 @@ private final class ReplicaModel {
             // which has more than the store, has taken over since and ended.
             do { try await commitAndWait(5) } catch let error as DatabaseError {
                 if error.reason == .replicaFenced, round == 0, !formers.isEmpty { continue }
-                // The machine had restored an old state, or another one has gone on. It has to restore the newest.
+                // The machine had restored an old state, or another machine has continued. It has to restore the newest.
                 #expect(error.reason == .replicaForked, "seed \(seed): \(error)")
                 // Unless it went back to before the first snapshot: then there is nothing, and this history has ended.
                 guard let (state, path) = try await restored() else {

@@ -85,7 +85,7 @@ import TestSupport
             try await replica.waitUntilStored()
         }
         var longest = Duration.zero
-        // The first one counts as a part of what came fast before it.
+        // The first commit counts as a part of the fast commits before it.
         for _ in 0..<2 {
             let before = store.figures.puts, start = ContinuousClock.now
             try commit(pool)
@@ -185,7 +185,7 @@ import TestSupport
         #expect(ratios.allSatisfy { $0 <= 1.2 })
     }
 
-    /// A state is restored from what it needs: one snapshot, the log since, and little of the index.
+    /// A restore reads only the objects that the state needs: one snapshot, the log since, and little of the index.
     @Test func restoreReadsLittleOfTheIndex() async throws {
         let pool = try database(), replica = try await Replicator(of: pool, in: store, options: .forTests)
         var positions: [Replicator.Position] = []
@@ -206,7 +206,7 @@ import TestSupport
     }
 }
 
-/// Counts what a store is asked for.
+/// Counts the requests to a store.
 final class CountingStore: ObjectStore {
     struct Figures: Equatable {
         var puts = 0, gets = 0, lists = 0

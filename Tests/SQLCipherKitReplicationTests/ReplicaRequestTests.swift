@@ -32,7 +32,7 @@ import TestSupport
         try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
     }
 
-    /// The newest state can be restored, and it is the last one.
+    /// The newest state can be restored, and it is the last commit.
     private static func check(_ pool: DatabasePool, _ store: HostileStore, _ folder: TemporaryFolder, _ what: String) async throws {
         do { try await Replicator.restore(to: folder.path("b.db"), from: store, key: try CommitOracle.key) } catch {
             Issue.record(error, "\(what)")
@@ -60,7 +60,7 @@ import TestSupport
         }
     }
 
-    /// A store that was restored from a copy of itself may have the head that its writer knows, and lack what was stored since.
+    /// A store that was restored from a copy of itself may have the head that its writer knows, and lack objects stored since.
     @Test func storeRollbackBetweenAnyRequestsIsHealed() async throws {
         var all: [(copy: Int, back: Int)] = []
         for back in 2...Self.requests { for distance in 1...min(6, back - 1) { all.append((back - distance, back)) } }

@@ -100,7 +100,7 @@ import TestSupport
         try await begin(key)
         #expect(store.store.objects["head"] != nil)
         #expect(try await Replicator.restoreIfMissing(path, from: store, key: key) == nil)
-        // After a change of the key there may be something that the former one opens.
+        // After a change of the key, there may be objects that the former key opens.
         let new = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
         try await begin(new)
         await #expect(throws: DatabaseError.self) { try await Replicator.restoreIfMissing(path, from: store, key: new) }
@@ -154,7 +154,7 @@ import TestSupport
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
-    /// Calls that remake the file must not leave a log of the former one beside it.
+    /// Calls that remake the file must not leave a log of the former file beside it.
     @Test(arguments: ["changeKey", "convert", "vacuum", "restore", "journalMode"])
     func rewriteLeavesNoOldWALBesideTheFile(kind: String) async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 37), path = folder.path("a.db")
@@ -185,7 +185,7 @@ import TestSupport
             pool = try DatabasePool(.file(path), key: new)
         default:
             try close(pool)
-            // Refused as long as there is a log that could be taken for that of the restored file.
+            // Refused as long as there is a log that could be taken for the restored file's log.
             await #expect(throws: DatabaseError.self) {
                 try await Replicator.restore(to: path, from: store, key: key, replacing: true)
             }

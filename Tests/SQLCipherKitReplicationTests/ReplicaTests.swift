@@ -99,7 +99,7 @@ import TestSupport
             try await Replicator.restore(to: file, from: store, key: key, at: .position(position))
             #expect(try oracle.check(fileAt: file) == commit)
         }
-        // Also those that were stored together.
+        // Also the commits that were stored together.
         let first = try #require(positions.first)
         for (index, commit) in [first.1 + 1, first.1 + 2, 20, 31].enumerated() {
             let position = Replicator.Position(generation: first.0.generation, commit: first.0.commit + UInt64(commit - first.1))
@@ -208,7 +208,7 @@ import TestSupport
         var random = SeededGenerator(state: 7)
         try await Replicator.restore(to: path("c.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
-        // Links of which a later one has all blocks, and the copy of the opening.
+        // Links whose blocks are all in a later link, and the copy of the opening.
         let numbers = store.objects.keys.compactMap { $0.contains("/log-") ? $0.split(separator: "-").last.flatMap { Int($0) } : nil }
         let last = try #require(numbers.max())
         let unneeded = store.objects.keys.filter { name in

@@ -6,8 +6,8 @@ import StoreSupport
 import Testing
 import TestSupport
 
-/// In its last steps, a restore writes down what its database holds of the replica, and gives it its name. What fails then
-/// leaves every file as it was, whichever way the restore came.
+/// In its last steps, a restore writes down the place of its database in the replica, and gives the database its name. What fails
+/// then leaves every file as it was, whichever way the restore came.
 @Suite(.timeLimit(.minutes(60))) struct RestoreNamingTests {
     enum Way: CaseIterable { case restore, restoreEarlier, replace, replaceByEarlier, restoreIfMissing, follow }
 
@@ -45,7 +45,7 @@ import TestSupport
         }
     }
 
-    /// The files of the database, without what an interrupted restore keeps to go on.
+    /// The files of the database, without the files that an interrupted restore keeps to continue.
     private func files() throws -> [String: [UInt8]] {
         let names = try folder.names().filter { $0.hasPrefix("b.db") && !$0.hasPrefix("b.db-restoring") && !$0.hasSuffix("-lock") }
         return Dictionary(uniqueKeysWithValues: names.map { ($0, FileManager.default.contents(atPath: folder.path($0)).map(Array.init) ?? []) })

@@ -63,8 +63,8 @@ import TestSupport
         }
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
         #expect(attempts > 2)
-        // Each further attempt reads the head, the opening of the term, and looks for what comes after the head. Eight objects are
-        // read at once, in any order: if the first of them fails, the others are read again.
+        // Each further attempt reads the head, the opening of the term, and looks for links after the head. Eight objects are read
+        // at once, in any order: if the first of them fails, the others are read again.
         let reads = store.reads.load(ordering: .relaxed)
         print("\(attempts) attempts read \(reads) times where \(needed) are needed")
         #expect(reads <= needed + (attempts - 1) * (3 + 7))
@@ -92,7 +92,7 @@ import TestSupport
 
     static let seeds: [UInt64] = LongTests.areOn ? Array(1...60) : [1, 2, 3]
 
-    /// Restores to any state, interrupted anywhere, while commits go on and what waits is damaged.
+    /// Restores to any state, interrupted anywhere, while commits go on and the waiting files are damaged.
     @Test(arguments: seeds) func interruptedRestoresEndWithCorrectContent(seed: UInt64) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: seed)
         var random = SeededGenerator(state: seed)
@@ -231,7 +231,7 @@ import TestSupport
         #expect(try remains(folder) == [])
     }
 
-    /// Later pages must not be taken for those of an earlier state.
+    /// Later pages must not be taken for pages of an earlier state.
     @Test(arguments: [false, true]) func restoreOfEarlierStateStartsFromScratch(recordIsOlder: Bool) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 5)
         let (pool, replica) = try await source(folder, memory, oracle, later: 5)

@@ -4,7 +4,7 @@ import SQLCipherKitStores
 import TestSupport
 import Testing
 
-/// RP5: what a folder store leaves behind, and where it writes.
+/// RP5: the files that a folder store leaves behind, and the places where it writes.
 @Suite struct FolderStoreTests {
     let folder: TemporaryFolder
     let store: FolderStore
@@ -31,7 +31,7 @@ import Testing
         #expect(try names().isEmpty)
     }
 
-    /// A folder that cannot be made leaves none of those above it.
+    /// A folder that cannot be made leaves none of its new parents.
     @Test(arguments: ["file", "link", "long", "file in a link"]) func failedFolderStoreLeavesNoFolder(what: String) throws {
         let outside = try TemporaryFolder()
         try Data().write(to: URL(fileURLWithPath: folder.path("file")))
@@ -81,7 +81,7 @@ import Testing
     }
 
     #if os(Linux)
-        /// Each link that is stored only where there is none once cost reading what is there, and so did each proof of an object.
+        /// Storing a link only if its name is free once cost a read of the folder, and so did each proof of an object.
         @Test func conditionalPutReadsNoWholeObject() async throws {
             func bytesRead() throws -> Int {
                 let figures = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)

@@ -45,7 +45,7 @@ package final class HostileStore: ObjectStore {
 
     package func behave(stale: Int, failing: Int) { state.withLock { ($0.stale, $0.failing) = (stale, failing) } }
 
-    /// - Parameter events: what happens, by the numbers of requests from 1 on.
+    /// - Parameter events: the events, by the numbers of requests from 1 on.
     package func plan(_ events: [Int: Event], whenCut: @escaping @Sendable () -> Void = {}) {
         state.withLock { ($0.events, $0.whenCut) = (events, whenCut) }
     }
@@ -54,7 +54,7 @@ package final class HostileStore: ObjectStore {
     package var isCut: Bool { state.withLock { $0.isCut } }
     package func mend() { state.withLock { ($0.isCut, $0.events) = (false, [:]) } }
 
-    /// Makes a copy of what is there, as a backup does.
+    /// Makes a copy of the objects, as a backup does.
     package func makeCopy() { state.withLock { $0.makeCopy() } }
 
     package func restoreCopy() { state.withLock { $0.restoreCopy() } }

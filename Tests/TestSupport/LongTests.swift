@@ -10,7 +10,7 @@ public enum LongTests {
 
     /// A sample of the cases of a sweep, which ``Seed`` decides and which keeps their order; all of them with long tests.
     /// - Parameter count: how many cases the gate takes.
-    /// - Parameter name: what the sample is for, so that several of the same cases differ.
+    /// - Parameter name: the purpose of the sample, so that several samples of the same cases differ.
     public static func sample<Case>(_ count: Int, of cases: [Case], for name: String = "") -> [Case] {
         if areOn { return cases }
         var random = SeededGenerator(state: name.utf8.reduce(Seed.value) { $0 &* 31 &+ UInt64($1) })
@@ -22,7 +22,7 @@ public enum LongTests {
         areOn || few >= count ? Array(0..<count) : (0..<few).map { $0 * count / few }
     }
 
-    /// The seeds of random runs: the first few, and all with long tests. `SQLCIPHERKIT_TEST_SEEDS=1000-1499` runs those alone.
+    /// The seeds of random runs: the first few, and all with long tests. `SQLCIPHERKIT_TEST_SEEDS=1000-1499` runs only these seeds.
     public static func seeds(_ few: UInt64, of count: UInt64) -> Range<UInt64> {
         let bounds = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_SEEDS"]?.split(separator: "-").compactMap { UInt64($0) } ?? []
         if bounds.count == 2, bounds[0] <= bounds[1] { return bounds[0]..<bounds[1] + 1 }

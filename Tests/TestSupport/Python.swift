@@ -6,7 +6,7 @@ public enum Python {
         public let description: String
     }
 
-    /// Runs a program with `arguments` as `sys.argv[1:]` and returns what it prints.
+    /// Runs a program with `arguments` as `sys.argv[1:]` and returns its output.
     public static func run(_ program: String, _ arguments: String...) throws -> String {
         guard let python = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_PYTHON"] else {
             throw Failure(description: "SQLCIPHERKIT_TEST_PYTHON is not set: run the tests with ./scripts/test")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The seed of all tests that draw their data, which the first of them prints: 1 in the gate, a new one with long tests.
+/// The seed of all tests that draw their data, which the first of them prints: 1 in the gate, a new seed with long tests.
 /// `SQLCIPHERKIT_TEST_SEED` sets it, to repeat a run.
 public enum Seed {
     public static let value: UInt64 = {
@@ -18,7 +18,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     public init(state: UInt64) { self.state = state }
 
     /// The numbers of one test, which follow from ``Seed`` and the test's name.
-    /// - Parameter number: tells apart what one test draws in several places, or in several threads.
+    /// - Parameter number: distinguishes the numbers that one test draws in several places, or in several threads.
     public init(_ number: Int = 0, of test: String = #function) {
         // FNV-1a: Swift's own hashes differ from run to run.
         state = test.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

@@ -43,7 +43,7 @@ private struct Watch {
 
 /// Waits until a condition holds.
 /// - Parameters:
-///   - what: what holds then, for the error.
+///   - what: the condition that holds then, for the error.
 ///   - limit: the longest wait. It is for a machine at work, and no measure of anything.
 public func waitUntil(_ what: String, atMost limit: Duration = .forTests, _ condition: () throws -> Bool) throws {
     var watch = Watch(what, limit)

@@ -109,7 +109,7 @@ import TestSupport
         #expect(model.notes == [])
     }
 
-    /// The error of a call is a DatabaseError or what the closure throws, so that a plain `catch` has any error.
+    /// The error of a call is a DatabaseError or the closure's error, so that a plain `catch` has any error.
     @Test func accessErrorsAreCaughtByTypeAndReason() throws {
         do { try pool.read { db in try db.execute("nonsense") } } catch let error as DatabaseError { #expect(error.code == .error) }
         do {

@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct DeadlineTimerTests {
     private final class Held: Sendable {}
 
-    /// All are set while the first one holds up the timer, so what follows is the order of their deadlines.
+    /// All are set while the first deadline holds up the timer, so they follow in the order of their deadlines.
     @Test(arguments: [1, 2, 3, 7, 100, 1000])
     func timerFiresAlarmsInDeadlineOrder(_ count: Int) throws {
         let timer = DeadlineTimer(), begun = Deadline.now

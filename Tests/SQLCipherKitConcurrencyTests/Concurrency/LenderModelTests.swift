@@ -20,7 +20,7 @@ import TestSupport
         case isOver
     }
 
-    /// The rules, as briefly as they can be said: the first in line is served if there is what it wants, else none is.
+    /// The rules in brief: the first call in line is served if its connection is free; otherwise no call is served.
     private struct Model {
         enum Lane: Int { case closing, line, patient }
         struct Waiting { var id: Int, wish: Waiter.Wish, lane: Lane }

@@ -121,7 +121,7 @@ import TestSupport
 
     private static let candidates = ["0", "1", "2", "7", "100", "-100", "40000", "FAST", "MEMORY", "TRUNCATE", "EXCLUSIVE"]
 
-    /// Pragmas that set nothing of the connection, and what they set instead.
+    /// Pragmas that set nothing of the connection, and the settings that they change instead.
     private static let notOfTheConnection = [
         "application_id": "the file", "auto_vacuum": "the file", "default_cache_size": "the file", "encoding": "the file",
         "journal_mode": "the file, where there is a write-ahead log", "page_size": "the file", "schema_version": "the file",

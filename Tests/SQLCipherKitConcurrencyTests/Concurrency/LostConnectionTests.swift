@@ -11,8 +11,8 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// The disk is full somewhere in a change of key, so that the connection cannot go on. The pool opens another one with the key
-    /// that opens the file. If there is no file any more, callers and observers learn that and why.
+    /// The disk is full somewhere in a change of key, so that the connection cannot go on. The pool opens another connection with
+    /// the key that opens the file. If there is no file any more, callers and observers learn that and why.
     @Test(arguments: [false, true]) func failedKeyChangeReopensPoolOrReportsLoss(vanishes: Bool) throws {
         let path = folder.path("a.db"), away = path + "-away", driver = try BuildProducts.executable("FaultDriver")
         func count(_ passphrase: String) -> Int? {
@@ -50,7 +50,7 @@ import TestSupport
         #expect(failures > 2)
     }
 
-    /// A checkpoint that would have to write says what is wrong.
+    /// A checkpoint that would have to write throws the cause.
     @Test func checkpointOfReadOnlyPoolThrows() throws {
         let location = DatabaseLocation.file(folder.path("a.db"))
         let writer = try DatabasePool(location)

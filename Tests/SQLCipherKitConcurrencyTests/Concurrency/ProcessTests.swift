@@ -29,7 +29,7 @@ import TestSupport
         outcome.output.split(separator: "\n").filter { $0.hasSuffix(";") }.count
     }
 
-    /// All that was committed is there, nothing twice, and nothing of what was cut off.
+    /// Each committed row is there once, and no part of an interrupted transaction.
     private func check(_ db: Connection, _ who: String, atLeast said: Int) throws {
         let counts: (Int, Int, Int)? = try db.fetchOne(
             "SELECT count(*), count(DISTINCT number), coalesce(max(number), -1) + 1 FROM t WHERE who = ?", [who])

@@ -91,7 +91,7 @@ import TestSupport
         #expect(reads.withLock { $0 } == 2)
     }
 
-    /// The writer has a log, the other database has none: a commit to the other one moves no log.
+    /// The writer has a log, the other database has none: a commit to the other database moves no log.
     @Test func observationSeesCommitsToAttachedDatabaseWithoutWAL() async throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
@@ -109,7 +109,7 @@ import TestSupport
         #expect(try await counts.next() == 1)
     }
 
-    /// Whatever has closed the connection: who waits is told.
+    /// Whatever has closed the connection, a waiting loop gets the error.
     @Test(arguments: Store.allCases) func observationOfClosedConnectionEndsOrReconnects(store: Store) async throws {
         let database = try store.open(folder)
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }

@@ -44,7 +44,7 @@ import TestSupport
         }
     }
 
-    /// Waits for what a view would see.
+    /// Waits for the values that a view would see.
     private func wait(_ what: String = "it is shown", _ isDone: () -> Bool) async throws {
         try await suspendUntil(what) { isDone() }
     }
@@ -147,7 +147,7 @@ import TestSupport
         let screen = Screen { query.value }
         for number in 1...200 {
             query.load(database.observe { db in
-                // Some take longer than those after them.
+                // Some reads take longer than later reads.
                 for _ in 0..<(number % 7 == 0 ? 2000 : 1) { _ = try Self.titles(db) }
                 return number
             })
@@ -160,7 +160,7 @@ import TestSupport
         #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count && query.error == nil)
     }
 
-    /// A search that would run for minutes is interrupted by the next one, which needs the only connection that reads.
+    /// A search that would run for minutes is interrupted by the next search, which needs the only connection that reads.
     @Test(arguments: [false, true]) func newLoadInterruptsOlderRead(_ isPool: Bool) async throws {
         var configuration = DatabaseConfiguration()
         configuration.pool.maximumReaders = 1
@@ -233,7 +233,8 @@ import TestSupport
 
     // MARK: Ends
 
-    /// With the object go its task, its closure and what they hold, whatever it was doing; nothing is read for it any more.
+    /// With the object go its task, its closure and the objects that they hold, even during a read; nothing is read for it any
+    /// more.
     @Test(arguments: Store.allCases, ["new", "waiting", "reading", "paused", "cancelled", "failed"])
     func releasedLiveQueryReadsNothing(_ store: Store, _ state: String) async throws {
         var database: DatabaseWriter? = try store.open(folder)

@@ -25,7 +25,7 @@ import TestSupport
         }
     }
 
-    /// A hundred, each with a first value during a write that goes on for long, and with what it has left after it.
+    /// A hundred observations, each with a first value during a long write, and with the write's result after it.
     @Test func manyObservationsStartDuringLongWrite() async throws {
         let pool = try Store.pool.open(folder)
         let entered = Latch(), end = Latch()
@@ -96,7 +96,7 @@ import TestSupport
         func cancel() { task.withLock { $0 }?.cancel() }
     }
 
-    /// Whoever is told of a commit may cancel the task that has committed: the commit stays, and the database goes on.
+    /// An observer of a commit may cancel the task that has committed: the commit stays, and the database goes on.
     @Test(arguments: Store.allCases) func commitHookMayCancelTheCommittingTask(store: Store) async throws {
         let database = try store.open(folder)
         let task = Cancelled()

@@ -5,7 +5,7 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// Random commits and random observers, judged by what each commit has really changed.
+/// Random commits and random observers, judged by the real changes of each commit.
 @Suite(.timeLimit(.minutes(60))) struct ObservationPropertyTests {
     static let tables = ["a", "b", "c"], columns = ["x", "y", "z"]
     static let keys = tables.flatMap { table in columns.map { "\(table).\($0)" } }
@@ -55,7 +55,7 @@ import TestSupport
         return content
     }
 
-    /// One statement. Returns what it has touched.
+    /// Runs one statement. Returns the tables and columns that it has changed.
     static func change(_ db: Connection, _ random: inout SeededGenerator) throws -> Set<String> {
         let table = tables.randomElement(using: &random)!, id = Int.random(in: 1...6, using: &random)
         let value = Int.random(in: 0...2, using: &random)

@@ -163,7 +163,7 @@ import TestSupport
         #expect(reads.withLock { $0 } == 1)
     }
 
-    /// A callback may end its own observation, and start another one.
+    /// A callback may end its own observation, and start another observation.
     @MainActor @Test(arguments: [false, true]) func callbackMayCancelItsOwnToken(isReleased: Bool) async throws {
         let queue = try Store.queue.open(folder)
         let counts = counts(queue).shared()

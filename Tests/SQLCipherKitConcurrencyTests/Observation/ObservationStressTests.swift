@@ -6,7 +6,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// Observation under load: each element is a state that was committed, later than the one before, and the last one is the end.
+/// Observation under load: each element is a committed state, later than the previous element, and the last element is the final
+/// state.
 @Suite(.timeLimit(.minutes(60))) struct ObservationStressTests {
     private final class Judge: Sendable {
         let isOver = Atomic<Bool>(false)

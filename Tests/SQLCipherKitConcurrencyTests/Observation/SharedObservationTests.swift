@@ -114,7 +114,7 @@ import TestSupport
         #expect(try await later.next() == 0)
     }
 
-    /// Loops of different paces, under load: each sees states in order, and the last one.
+    /// Loops of different paces, under load: each sees states in order, and the last state.
     @Test(arguments: Store.allCases) func slowAndFastLoopsSeeOrderedStates(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database).removingDuplicates()

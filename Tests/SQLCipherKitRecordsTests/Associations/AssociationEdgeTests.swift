@@ -8,7 +8,7 @@ import TestSupport
 
 private typealias Folder = Library.Folder
 
-/// Associations with what is rare: no description, keys of several kinds or columns, attached databases, changes from elsewhere.
+/// Associations in rare cases: no description, keys of several kinds or columns, attached databases, changes from elsewhere.
 @Suite struct AssociationEdgeTests {
     struct Maker: SQLRecord, Equatable {
         var land: String

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import SQLCipherKitRecords
 import Testing
 
-/// Tables that store the same keys in different forms: each way to associated records finds what each other way does.
+/// Tables that store the same keys in different forms: each way to associated records finds the same records.
 @Suite struct AssociationFormTests {
     protocol Form: Sendable { static var uuids: ValueProfile? { get } }
     enum Bytes: Form { static let uuids: ValueProfile? = ValueProfile(uuids: .blob) }
@@ -39,7 +39,7 @@ import Testing
     static let ids = (0..<4).map { UUID(uuidString: "9A00000\($0)-0000-0000-0000-00000000000b")! }
 
     private func check<F: Form, G: Form>(_ form: F.Type, _ other: G.Type) throws {
-        // SQLite compares what is stored, and would refuse references in another form.
+        // SQLite compares the stored values, and would refuse references in another form.
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         let db = try Connection(.memory, configuration: configuration)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// Text has no order of numbers: no way to order by it gives another one.
+    /// Text has no order of numbers: no way to order by it gives a different order.
     @Test func textDecimalsHaveNoOrderByColumnNumber() throws {
         var configuration = DatabaseConfiguration()
         for isText in [true, false] {

@@ -139,7 +139,7 @@ enum Library {
             var random = SeededGenerator(state: seed)
             func id(_ range: ClosedRange<Int64>) -> Int64 { .random(in: range, using: &random) }
             folders = (1...12).map { Folder(id: $0, parent: Bool.random(using: &random) ? id(1...12) : nil, name: "f\($0 % 5)") }
-            // Texts that differ in what a C string or Unicode would take for the same.
+            // Different texts that a C string or Unicode would take for the same text.
             tags = ["a", "A", "a\u{0}b", "a\u{0}c", "e\u{301}", "\u{e9}", "", "1", "'"].map { Tag(name: $0, color: .random(in: 0...3, using: &random)) }
             notes = (1...40).map {
                 Note(
@@ -173,7 +173,7 @@ enum Library {
 }
 
 extension Connection {
-    /// The statements that a closure runs, without those that begin and end transactions, and looks at the schema.
+    /// The statements that a closure runs, without statements that begin and end transactions, and without looks at the schema.
     func statements(_ body: () throws -> Void) throws -> [String] {
         var texts: [String] = []
         let token = try addTraceHook { event in

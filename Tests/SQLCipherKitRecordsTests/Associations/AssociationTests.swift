@@ -8,7 +8,7 @@ import TestSupport
 private typealias Folder = Library.Folder
 private typealias Tag = Library.Tag
 
-/// Text by its bytes, which is what a database compares.
+/// Text by its bytes, which a database compares.
 private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) }.sorted { $0.lexicographicallyPrecedes($1) } }
 
 /// The results of fetches with associations, against the same computed in Swift from random rows.

@@ -90,7 +90,7 @@ import TestSupport
         func calls(_ file: String) throws -> [String] {
             let text = try String(contentsOf: Repository.file("Sources/SQLCipherKitRecords/KeyValue/\(file)"), encoding: .utf8)
             return text.components(separatedBy: "public func ").dropFirst().compactMap { declaration in
-                // Without what makes a value one that tasks may share.
+                // Without the conformance that lets tasks share a value.
                 let head = (declaration.components(separatedBy: " {").first ?? "").replacing(#/\s+/#, with: " ")
                     .replacing(" & Sendable", with: "").replacing("sending @escaping ", with: "")
                     .replacing("( ", with: "(").replacing(" )", with: ")")

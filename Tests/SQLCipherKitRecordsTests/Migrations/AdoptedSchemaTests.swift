@@ -6,7 +6,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// Databases whose schema is there before the migrator, as those of other libraries.
+/// Databases with a schema from before the migrator, such as databases of other libraries.
 @Suite struct AdoptedSchemaTests {
     let folder: TemporaryFolder
     let db: Connection
@@ -48,7 +48,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT name FROM sqlcipherkit_migration ORDER BY position") == names)
         #expect(try db.fetchAll(String.self, "SELECT title FROM note") == (count > 0 ? ["kept"] : []))
         #expect(try db.main.columns(of: "note").map(\.name) == ["id", "title", "stars"])
-        // From then on the record counts, and not what was adopted.
+        // From then on, the recorded migrations count, and not the adopted schema.
         try db.main.setUserVersion(1)
         #expect(try migrator.migrate(db) == [])
         #expect(try self.migrator.pending(in: db) == [])
@@ -95,7 +95,7 @@ import TestSupport
         failing.adopt(through: "notes") { _ in throw Odd() }
         #expect(throws: Odd.self) { try failing.migrate(db) }
         #expect(try db.main.table("sqlcipherkit_migration") == nil)
-        // Development's erasure is not for what others have made.
+        // Development's erasure does not apply to a schema that another program has made.
         var erasing = self.migrator
         erasing.erasesOnSchemaChange = true
         erasing.adopt(userVersions: [1: "notes"])
@@ -103,7 +103,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["kept"])
     }
 
-    /// The adoption is a transaction of its own: what was recorded stays.
+    /// The adoption is a separate transaction: the recorded migrations stay.
     @Test func failedMigrationKeepsAdoptedMigrations() throws {
         try make(1)
         var failing = Migrator()

@@ -4,7 +4,7 @@ import SQLCipherKitRecords
 import Synchronization
 import Testing
 
-/// Migrations that stand for former ones.
+/// Migrations that stand for former migrations.
 @Suite struct MergedMigrationTests {
     private static func former(_ count: Int) -> Migrator {
         var migrator = Migrator()

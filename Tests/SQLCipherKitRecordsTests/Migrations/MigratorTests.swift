@@ -251,7 +251,7 @@ import TestSupport
             let done = try Migrator().applied(in: db)
             outcomes[done.count, default: 0] += 1
             #expect(done == (0..<done.count).map { "rebuild \($0)" })
-            // The schema and the rows are those of the last migration that was noted.
+            // The schema and the rows are as after the last migration that was noted.
             #expect(try db.main.columns(of: "t").map(\.name) == (done.isEmpty ? ["x"] : ["x", "version"]))
             if !done.isEmpty { #expect(try db.fetchAll(Int.self, "SELECT DISTINCT version FROM t") == [done.count - 1]) }
             #expect(try !db.main.hasTable("new"))

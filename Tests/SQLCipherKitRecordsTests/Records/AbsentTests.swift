@@ -140,7 +140,7 @@ import TestSupport
         var count = 0
     }
 
-    /// From database to database every row stays what it is.
+    /// From database to database, every row stays the same.
     @Test func copyingRowsKeepsNull() throws {
         let folder = try TemporaryFolder()
         let rows: [(Int?, String?)] = [(nil, nil), (0, nil), (nil, "none"), (5, "x"), (nil, "")]

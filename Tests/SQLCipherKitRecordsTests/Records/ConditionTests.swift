@@ -5,7 +5,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// Conditions mean what they mean in Swift, and are written so that indexes are used.
+/// Conditions mean the same as in Swift, and are written so that indexes are used.
 @Suite struct ConditionTests {
     struct Player: SQLRecord, Equatable {
         var id: Int64

@@ -27,7 +27,7 @@ private struct Item: SQLRecord, Equatable {
 
 private typealias Columns = SQLColumns<Item>
 
-/// An expression, and what it should be for a record.
+/// An expression, and its expected value for a record.
 private struct Modelled<Value: Equatable> {
     let sql: SQLExpression<Value>
     let swift: (Item) -> Value
@@ -158,7 +158,7 @@ private struct ExpressionMaker {
     }
 }
 
-/// Random expressions and queries against the same ones computed in Swift.
+/// Random expressions and queries, compared with the same expressions and queries computed in Swift.
 @Suite struct ExpressionModelTests {
     private let folder: TemporaryFolder
     private let db: Connection

@@ -4,7 +4,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// No call runs a record's own code on values that are in no row: here that code traps on all but valid ones.
+/// No call runs a record's own code on values that are in no row: here that code traps on all but valid values.
 @Suite struct InventedValueTests {
     /// A mark says if its records describe their table. Each mark makes another type, which no call has met before.
     protocol Mark: Sendable { static var isDescribed: Bool { get } }

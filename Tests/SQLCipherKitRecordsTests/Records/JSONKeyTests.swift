@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import SQLCipherKitRecords
 import Testing
 
-/// A document with a key in which SQLite sees another one is not changed.
+/// A document with a key that SQLite takes for another key is not changed.
 @Suite struct JSONKeyTests {
     static let documents = [
         #"{"level\u0000x":"root","level":"guest"}"#, #"{"a":[{"level\u0000":1}],"level":"guest"}"#,

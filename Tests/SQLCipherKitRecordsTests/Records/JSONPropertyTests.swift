@@ -127,7 +127,7 @@ private struct MetaVisit: SQLRecord, Hashable {
                 #expect(try db.count(Pair.filter { $0.a != $0.b }) == (isEqual ? 1 : 2))
             }
         }
-        // A value finds what was stored from an equal one: also a number that JSON could spell in other ways.
+        // A value finds documents stored from an equal value, even a number that JSON could spell in other ways.
         for number in [1e2, -0.0, 1e300, .leastNonzeroMagnitude, 0.1, 123_456_789.123] {
             let value: [String: JSONValue] = ["x": .real(number), "y": "\u{7f}\u{1}/\"", "a": [1, .null, true]]
             try db.execute("DELETE FROM pair")

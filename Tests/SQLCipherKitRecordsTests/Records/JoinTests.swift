@@ -76,7 +76,7 @@ import TestSupport
         let query = Author.join(Book.self) { author, book in author.id == book.author && book.title == "Fiasco" }
         #expect(try db.text(query) == columns + #" JOIN "book" ON "author"."id" IS "book"."author" AND "book"."title" = ?"#)
         #expect(try db.fetchAll(query).map(\.0.name) == ["Lem"])
-        // Values of the condition stand before those of the filter.
+        // Values of the condition stand before values of the filter.
         let both = Author.leftJoin(Book.self) { $0.id == $1.author && $1.title == "Fiasco" }.filter { author, _ in author.name == "Lem" }
         #expect(try db.fetchAll(both).map { $0.1?.title } == ["Fiasco"])
     }

@@ -9,7 +9,7 @@ struct Made<A: MachineValue, Forms: MachineForms, Value> {
     let swift: (Row) -> Value
 }
 
-/// Draws expressions over the columns of a sample: what is the same for all types of values.
+/// Draws expressions over the columns of a sample: the part that all types of values share.
 struct MachineMaker<A: MachineValue, Forms: MachineForms> {
     typealias Row = Sample<A, Forms>
     typealias Plain = Made<A, Forms, A>
@@ -22,7 +22,7 @@ struct MachineMaker<A: MachineValue, Forms: MachineForms> {
     var readsOthers = true
     /// Draws a comparison of values.
     let leaf: (inout Self, Int) -> Condition
-    /// True if a row comes after another one by `o` and the id, or before it; nil for types without an order.
+    /// True if a row comes after another row by `o` and the id, or before it; nil for types without an order.
     let next: ((Row, _ isUp: Bool) -> (SQLColumns<Row>) -> SQLPredicate)?
 
     mutating func die(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A type of property that the machine draws values of.
 protocol MachineValue: Codable, Sendable {
-    /// Extremes, neighbours, and what compares in an unexpected way.
+    /// Extremes, neighbors, and values that compare in an unexpected way.
     static var values: [Self] { get }
     static func isEqual(_ a: Self, _ b: Self) -> Bool
     /// The order in which SQLite has them; nil if they have none that Swift has too.

@@ -45,7 +45,7 @@ private typealias Cover = Library.Cover
             for comment in comments.isEmpty ? [nil] : comments { all.append("\(row.2.id!) \(comment ?? 0)") }
         }
         #expect(try db.fetchAll(left).map { "\($0.2.id!) \($0.3?.id ?? 0)" } == all)
-        // A closure that names no other table's columns means the first one.
+        // A closure that names no other table's columns is about the first table.
         #expect(try db.fetchAll(three.order { $0.id.descending }.limit(1)).first?.0.id == rows.last?.0.id)
         #expect(try db.count(Folder.join(Library.Note.self).filter { $0.id == 1 }) == content.notes.count { $0.folder == 1 })
         // The only foreign key of the new table leads the way; of several the caller chooses.

@@ -97,7 +97,7 @@ import TestSupport
         var stars = 0
     }
 
-    /// A property without a size lies where the next one does.
+    /// A property without a size lies where the next property does.
     @Test func zeroSizedPropertiesFindTheirColumns() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.execute("CREATE TABLE padded(id INTEGER PRIMARY KEY, first, second, third, name, last, note, only, end, stars)")

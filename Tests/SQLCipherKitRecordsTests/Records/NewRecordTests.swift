@@ -4,7 +4,7 @@ import SQLCipherKitCore
 import SQLCipherKitRecords
 import Testing
 
-/// Records whose key cannot be nil, so that 0 marks a new one, as SkipSQL has them.
+/// Records whose key cannot be nil, so that 0 marks a new record, as in SkipSQL.
 @Suite struct NewRecordTests {
     protocol Numbered: SQLRecord, Equatable, Sendable {
         var id: Int64 { get set }

@@ -43,8 +43,8 @@ private struct PositionalPart: Part, SQLPositionalRecord {
     }
 }
 
-/// Records of tables that are not described: what a connection has learnt of their schema must not outlive it. Each call does after
-/// a change of the schema what it does on a connection that has never called anything.
+/// Records of tables that are not described: a connection's knowledge of their schema must not outlive the schema. After a change
+/// of the schema, each call has the same effect as on a new connection.
 @Suite struct OutdatedStatementTests {
     struct Call: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -82,7 +82,7 @@ private struct PositionalPart: Part, SQLPositionalRecord {
         CREATE TABLE part(id INTEGER PRIMARY KEY, code INTEGER, name TEXT);
         INSERT INTO part VALUES (1, 2, 'a'), (2, 1, 'b'), (3, 3, 'c');
         """
-    /// The other column is the key: by the former one, the wrong row would be found.
+    /// The other column is the key: by the former key, the wrong row would be found.
     private static let after: SQLScript = """
         CREATE TABLE part(id INTEGER, code INTEGER PRIMARY KEY, name TEXT);
         INSERT INTO part VALUES (1, 2, 'x'), (2, 1, 'y'), (3, 3, 'z');
@@ -103,7 +103,7 @@ private struct PositionalPart: Part, SQLPositionalRecord {
         _ call: Call, isKnown: Bool, in name: String? = nil, _ db: Connection, _ change: (Connection) throws -> Void
     ) throws -> [String] {
         if isKnown {
-            // Twice, so that a statement is kept. What it has changed is undone.
+            // Twice, so that a statement is kept. Its changes are undone.
             try db.execute("BEGIN")
             for _ in 0..<2 { _ = try call.run(db, name.map { try db.schema($0) }) }
             try db.execute("ROLLBACK")

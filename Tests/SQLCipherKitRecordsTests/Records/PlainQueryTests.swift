@@ -151,7 +151,7 @@ private struct CrateName: SQLPositionalRecord, Equatable {
             #expect(try db.fetchOne(CrateName.filter { $0.id == id })?.name == crates[Int(id) - 1].name)
         }
         #expect(db.settings.statementCache.misses == misses + 2)
-        // While the statement is in use, another one.
+        // While the statement is in use, another statement.
         let cursor = try db.cursor(Crate.filter { $0.id == 1 })
         #expect(try cursor.next()?.id == 1 && db.fetchOne(Crate.filter { $0.id == 2 })?.id == 2)
     }

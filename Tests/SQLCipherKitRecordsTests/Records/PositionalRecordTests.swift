@@ -148,7 +148,7 @@ import TestSupport
         #expect(none.count == 1 && none[0].1 == nil)
     }
 
-    /// A record whose columns are not those that it reads and writes.
+    /// A record whose listed columns differ from the columns that it reads and writes.
     private struct Short: SQLPositionalRecord {
         var a: Int, b: Int
         nonisolated(unsafe) static var reads = 2, writes = 2

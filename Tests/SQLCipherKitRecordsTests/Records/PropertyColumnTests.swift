@@ -3,7 +3,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// Properties whose coding keys have other texts: their columns are not those of the properties' names.
+/// Properties whose coding keys have other texts: their columns do not have the properties' names.
 @Suite struct PropertyColumnTests {
     let db: Connection
 

@@ -98,7 +98,7 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
             let expected = rows.filter(condition.swift)
             try check(try db.fetchAll(query).map(\.id), expected.map(\.id), query)
             #expect(try db.count(query) == expected.count && db.exists(query) == !expected.isEmpty)
-            // As a value it is what it is as a condition.
+            // As a value, it has the same result as in a condition.
             let value = Row.order { $0.id }.select(condition.sql)
             let trueOnes = zip(rows, try db.fetchAll(value)).filter(\.1).map(\.0.id)
             try check(trueOnes, expected.map(\.id), value)
@@ -150,7 +150,7 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
         let expected = Dictionary(grouping: rows.filter(condition.swift), by: \.team).mapValues(\.count).filter { $0.value > having }
         let found = try db.fetchAll(query)
         #expect(Dictionary(uniqueKeysWithValues: found) == expected, "seed \(Seed.value), round \(seed)")
-        // Of those rows of a group alone that meet a condition.
+        // Of the rows of a group that meet a condition.
         let only = maker.condition(1)
         let counts = try db.fetchAll(Row.all.group { $0.team }.select { ($0.team, .countAll.where(only.sql($0))) })
         let all = Dictionary(grouping: rows, by: \.team).mapValues { $0.count(where: only.swift) }

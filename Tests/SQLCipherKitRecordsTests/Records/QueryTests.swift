@@ -4,7 +4,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// Queries as values: the SQL that they become, and what it finds.
+/// Queries as values: the SQL that they become, and the rows that it finds.
 @Suite struct QueryTests {
     let folder: TemporaryFolder
     let db: Connection

@@ -144,7 +144,7 @@ import TestSupport
         #expect(try db.updateChanges(note, from: before) == ["stars", "tags"])
         #expect(try db.fetchOne(Note.self, id: 1) == Note(id: 1, title: "Theirs", stars: 5, tags: ["x"]))
         #expect(try db.updateChanges(note, from: note) == [])
-        // A changed key is found by the former one.
+        // A row with a changed key is found by its former key.
         var moved = note
         moved.id = 10
         #expect(try db.updateChanges(moved, from: note) == ["id"])

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 import SQLCipherKitRecords
 import Testing
 
-/// Short spellings do what the calls do that they stand for.
+/// A short spelling has the same effect as the call that it stands for.
 @Suite struct SpellingTests {
     struct Word: SQLRecord, Equatable {
         var id: Int64?

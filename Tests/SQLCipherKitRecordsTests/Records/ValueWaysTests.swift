@@ -5,7 +5,7 @@ import SQLCipherKitRecords
 import TestSupport
 import Testing
 
-/// Each way of writing a value, each way of reading it, and each profile: what was written is read.
+/// Each way of writing a value, each way of reading it, and each profile: the written value is read.
 @Suite struct ValueWaysTests {
     enum Quarters: CustomDateStrategy {
         static func stored(_ date: Date) -> SQLValue { .integer(Int64((date.timeIntervalSince1970 * 4).rounded(.down))) }
@@ -221,7 +221,7 @@ import Testing
                     let place: Comment = "\(T.self), \(profile), own \(OwnProfile.value): \(write.name)"
                     try db.execute("DELETE FROM \(identifier: T.tableName)")
                     try write.run(db, record)
-                    // Byte for byte what the first way has stored.
+                    // Byte for byte the same as the first way has stored.
                     let values = try #require(try db.fetchOne(OwnedRow.self, "SELECT * FROM \(identifier: T.tableName)"), place).values
                     #expect(values == stored ?? values, place)
                     stored = values

@@ -124,7 +124,7 @@ import TestSupport
         return db
     }
 
-    /// Rows of another database, of which the last one is refused.
+    /// Rows of another database, of which the last row is refused.
     private static func others(_ db: Connection) throws -> SQLQuery<Plain> { Plain.in(try db.schema("aux")).order { $0.id } }
 
     private func addTriggers(_ db: Connection) throws {

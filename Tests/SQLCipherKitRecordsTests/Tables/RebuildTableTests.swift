@@ -196,7 +196,7 @@ import TestSupport
             #expect(error?.reason == reason, "\(sql): \(String(describing: error))")
             #expect(try Contents.of(db) == before)
             #expect(try db.settings.isEnabled(.foreignKeys) && !db.isInTransaction)
-            // Renaming corrects what refers to a table again.
+            // Renaming corrects the references to a table again.
             try db.main.renameTable("tag", to: "label")
             #expect(try db.main.foreignKeys(of: "note").map(\.parent) == ["label"])
         }

@@ -4,7 +4,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-/// Descriptions of tables: their SQL, and that SQLite keeps what they promise.
+/// Descriptions of tables: their SQL, and its effect in SQLite.
 @Suite struct TableTests {
     let folder: TemporaryFolder
     let db: Connection

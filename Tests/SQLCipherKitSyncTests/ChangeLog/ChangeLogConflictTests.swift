@@ -103,7 +103,7 @@ import TestSupport
         #expect(try list(a) == ["note id=n: body=b tag=NULL title=1 by b"])
     }
 
-    /// The list has the last 1,000, and what was seen of it is removed by its number.
+    /// The list has the last 1,000 conflicts, and seen conflicts are removed by their numbers.
     @Test func conflictListIsBoundedAndCleared() throws {
         let (a, b) = try peers()
         for (log, title) in [(a, "a"), (b, "b")] {

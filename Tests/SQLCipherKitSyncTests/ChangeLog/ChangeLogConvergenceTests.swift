@@ -159,7 +159,7 @@ import TestSupport
         seen.cuts += fails ? 1 : 0
     }
 
-    /// Makes a message for what a peer has, or had at another time.
+    /// Makes a message for the position that a peer has, or had at another time.
     static func send(
         _ from: Peer, _ peer: Peer, _ to: Int, _ sent: inout [Sent], forgets: Bool, _ seen: inout Seen,
         _ random: inout SeededGenerator
@@ -207,7 +207,7 @@ import TestSupport
         return try result.get()
     }
 
-    /// - Parameter forgets: whether no peer waits for another one when it prunes, and some do not know all others.
+    /// - Parameter forgets: whether no peer waits for another peer when it prunes, and some do not know all others.
     static func run(seed: UInt64, steps: Int, prunes: Bool, migrates: Bool, forgets: Bool, _ seen: inout Seen) throws {
         var random = SeededGenerator(state: seed)
         var peers: [Peer] = []

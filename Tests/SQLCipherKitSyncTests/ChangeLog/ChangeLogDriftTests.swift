@@ -60,7 +60,7 @@ import TestSupport
         #expect(error { _ = try restored.changes(since: b.position) }?.reason == .copyRestored)
         #expect(error { _ = try b.changes(since: restored.position) }?.reason == .misuse)
         #expect(try rows(b) == [["n", "first", 1]])
-        // The entry is logged again after the other one.
+        // The entry is logged again after the other entry.
         try restored.resolveRestore(.takingOthers)
         #expect(try restored.receive(try b.changes()).renewed == 1)
         try exchange(restored, b)
@@ -68,7 +68,7 @@ import TestSupport
         #expect(try rows(restored) == rows(b))
     }
 
-    /// The entries before those with wrong times may have been pruned.
+    /// The entries before the entries with wrong times may have been pruned.
     @Test func repairClockWorksAfterPruning() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
@@ -82,7 +82,7 @@ import TestSupport
         #expect(try rows(b) == [["n", 2, 1]])
     }
 
-    /// Messages at random: what one peer takes, each other peer takes from it.
+    /// Messages at random: if one peer takes an entry, each other peer takes it from that peer.
     @Test func mutatedMessagesAreAcceptedByAllPeersOrNone() throws {
         var random = SeededGenerator()
         let sender = try peer("s")
@@ -150,7 +150,7 @@ import TestSupport
         }
     }
 
-    // MARK: What the log keeps of itself
+    // MARK: The log's own tables
 
     /// Unreadable settings are an error, and not taken for missing. Opening the log, which says the same, replaces it.
     @Test(arguments: ["x", "{}", "[]", "{\"peer\":\"a\"}"]) func damagedChangeLogSettingsThrow(_ text: String) throws {
@@ -198,7 +198,7 @@ import TestSupport
         let begun = try open([:], db)
         try begun.write { try $0.execute("DELETE FROM note") }
         #expect(try begun.changes().count == 1)
-        // Another copy's log is not taken for this one's.
+        // Another copy's log is not taken for this copy's log.
         try begun.add(peer: "b")
         _ = try ChangeLog(other, tables: ["note", "pair"], localPeer: "b")
         #expect(error { _ = try open([:], db) }?.reason == .misuse)

@@ -26,7 +26,7 @@ import TestSupport
         (SQLScript("INSERT INTO pair VALUES (1, 'p', 2), (1, 'q', 2); UPDATE pair SET a = 2 WHERE b = 'q'"), 2),
     ]
 
-    /// Each way to change a row, on the log's connection and on another one.
+    /// Each way to change a row, on the log's connection and on another connection.
     @Test(arguments: outside.indices, [false, true])
     func outsideChangesAreDetected(_ index: Int, isOther: Bool) throws {
         let folder = try TemporaryFolder()
@@ -145,7 +145,7 @@ import TestSupport
         }
     }
 
-    /// A trigger that is newer than those of the log, or temporary, and ends with RAISE(IGNORE), keeps none of them from running.
+    /// A trigger that is newer than the log's triggers, or temporary, and ends with RAISE(IGNORE), keeps none of them from running.
     @Test(arguments: ["", "TEMP"]) func raiseIgnoreHidesNoChange(_ kind: String) throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
@@ -176,7 +176,7 @@ import TestSupport
 
     // MARK: Blob handles
 
-    /// No trigger hears of what a blob handle writes: outside of the log's write, inside of it, in a transaction, on another
+    /// No trigger runs for a write by a blob handle: outside of the log's write, inside of it, in a transaction, on another
     /// connection, and at a row to which it was moved.
     @Test func blobWritesAreLogged() throws {
         let folder = try TemporaryFolder()
@@ -279,8 +279,8 @@ import TestSupport
         "ALTER TABLE note ADD COLUMN stars; DROP TRIGGER changelog_outside_note_insert; INSERT INTO note(id) VALUES ('new'); DELETE FROM note WHERE id = 'm'",
     ]
 
-    /// A logged table that is dropped and created again: rows that it no longer has are deleted everywhere, those that are older
-    /// than the log too, and new ones arrive.
+    /// A logged table that is dropped and created again: rows that it no longer has are deleted everywhere, even rows that are
+    /// older than the log, and new rows arrive.
     @Test(arguments: remakes.indices, [false, true]) func remadeTableIsLogged(_ index: Int, isOpenedAgain: Bool) throws {
         var logs: [ChangeLog] = []
         for name in ["a", "b"] {
@@ -348,7 +348,7 @@ import TestSupport
 
     // MARK: Triggers
 
-    /// The triggers of a full-text index run, and those of the user do not, with or without the others.
+    /// The triggers of a full-text index run, and the user's triggers do not, with or without the others.
     @Test(arguments: [false, true], [false, true])
     func receiveRunsFTS5TriggersAndNotUserTriggers(hasIndex: Bool, hasOwn: Bool) throws {
         let a = try peer("a"), b = try peer("b")

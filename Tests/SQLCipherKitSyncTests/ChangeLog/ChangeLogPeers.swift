@@ -6,7 +6,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// Copies of one database, and what tests do with them.
+/// Copies of one database, and the calls of tests for them.
 enum ChangeLogPeers {
     static let schema = SQLScript("""
         CREATE TABLE note(id TEXT PRIMARY KEY COLLATE NOCASE, title, body);

@@ -19,7 +19,7 @@ import TestSupport
         try log.write { try $0.execute(sql) }
     }
 
-    /// A copy that has not waited for another one takes its rows and deletes from all rows of a third one.
+    /// A copy that has not waited for another copy takes that copy's rows and deletes from all rows of a third copy.
     @Test func wholeStateKeepsRowsChangedBySilentPeer() throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         try write(a, at: 0, "INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1), ('both', 1, 1)")
@@ -51,7 +51,8 @@ import TestSupport
         #expect(try rows(b) == rows(a))
     }
 
-    /// A row that is older than what a copy has forgotten is logged again there: another one may know that it was deleted.
+    /// A row that is older than the deletes that a copy has forgotten is logged again there: another copy may know that it was
+    /// deleted.
     @Test(arguments: [false, true]) func oldRowsOfUnknownPeerConvergeAfterPruning(isWhole: Bool) throws {
         let a = try peer("a"), b = try peer("b"), d = try peer("d")
         try write(d, at: 0, "INSERT INTO note VALUES ('n', 'd', 'd')")
@@ -59,7 +60,7 @@ import TestSupport
         try write(a, at: 11, "DELETE FROM note")
         try exchange(a, b)
         #expect(try a.prune() == 2)
-        // One peer has forgotten the delete, and the other one knows of it.
+        // One peer has forgotten the delete, and the other peer knows of it.
         for log in [a, b] { try log.receive(isWhole ? try d.snapshot() : try d.changes()) }
         #expect(try rows(a).count == 1 && rows(b).isEmpty)
         for _ in 0..<2 {

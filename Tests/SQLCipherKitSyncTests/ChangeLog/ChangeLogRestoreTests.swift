@@ -37,7 +37,7 @@ import TestSupport
 
     private func opened(_ db: Connection) throws -> ChangeLog { try ChangeLog(db, tables: ["note", "pair"], localPeer: "a") }
 
-    /// Either what this copy has wins, or what it had made after the backup comes back.
+    /// Either this copy's rows win, or its changes after the backup come back.
     @Test(arguments: [ChangeLog.RestoreChoice.keepingThisState, .takingOthers], [false, true])
     func restoredCopyAsksAndGoesOnAsChosen(_ choice: ChangeLog.RestoreChoice, isWhole: Bool) throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
@@ -74,7 +74,8 @@ import TestSupport
         for log in [again, b] { #expect(try titles(log) == titles(c)) }
     }
 
-    /// No row is lost by the choice: what this copy had inserted after the backup comes back from the others, in several messages.
+    /// No row is lost by the choice: the rows that this copy had inserted after the backup come back from the others, in several
+    /// messages.
     @Test func keptStateReceivesRowsInsertedSince() throws {
         let a = try peer("a"), b = try peer("b")
         try set(a, "1", "kept")
@@ -113,7 +114,7 @@ import TestSupport
         for log in [again, b] { #expect(try titles(log) == ["mine=1", "theirs=1"]) }
     }
 
-    /// The choice is for what was met, and not for a later restore.
+    /// The choice is for this restore, and not for a later restore.
     @Test func restoreChoiceEndsWithNextMessage() throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         try set(a, "1", "n")

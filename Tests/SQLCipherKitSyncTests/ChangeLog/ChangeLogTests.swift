@@ -67,7 +67,7 @@ import TestSupport
         try b.write { try $0.execute("UPDATE note SET title = 2") }
         try exchange(a, b)
         #expect(try rows(a) == [] && rows(b) == [])
-        // Of two rows with one key, the later one is there, and a change of the earlier one does not touch it.
+        // Of two rows with one key, the later row stays, and a change of the earlier row does not touch it.
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 'a', 'a')") }
         try b.write { try $0.execute("INSERT INTO note VALUES ('n', 'b', 'b')") }
         a.now = { Date(timeIntervalSinceNow: 200) }
@@ -339,7 +339,7 @@ import TestSupport
             read += 1
             let before = round % 20 == 0 ? try Contents.of(b.connection) : []
             do {
-                // Undone at once, so that the next one meets the same rows.
+                // Undone at once, so that the next change meets the same rows.
                 let token = try b.connection.addCommitHook { throw CancellationError() }
                 defer { token.remove() }
                 try b.receive(message)

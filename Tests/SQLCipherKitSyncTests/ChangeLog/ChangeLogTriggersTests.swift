@@ -153,7 +153,7 @@ import TestSupport
         return isChosen ? choice : nil
     }
 
-    /// - Returns: the lines of what differs.
+    /// - Returns: a line for each difference.
     static func run(seed: UInt64, steps: Int, _ restored: inout [ChangeLog.RestoreChoice: Int]) throws -> [String] {
         var random = SeededGenerator(state: seed), seen = ChangeLogConvergenceTests.Seen()
         let form = Form(&random), prunes = Bool.random(using: &random), forgets = prunes && Bool.random(using: &random)

@@ -103,7 +103,7 @@ import TestSupport
                     #expect(told.applied == 0 && told.omitted.isEmpty)
                     continue
                 }
-                // The same by hand, from what was there before.
+                // The same by hand, from the former rows.
                 let policy: Changeset.Conflict.Resolution = (table == "t1" ? first : rule) == 0 ? .omit : .replace
                 var model = try Self.rows(try Self.replica(seed, table, used), table)
                 var seen: [Changeset.Conflict.Kind: Int] = [:], made = 0
@@ -249,7 +249,7 @@ import TestSupport
             }
         }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0 && !db.isInTransaction)
-        // Inside of a transaction, what was done before it stays.
+        // Inside of a transaction, earlier changes stay.
         try db.transaction { db in
             try db.execute("INSERT INTO t VALUES (3)")
             _ = try? db.main.recordingChanges { db in

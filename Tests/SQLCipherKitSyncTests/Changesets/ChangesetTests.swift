@@ -122,7 +122,7 @@ import TestSupport
         }
     }
 
-    /// Rows that are all key have nothing to update: what both sides have inserted needs no change after a rebase.
+    /// Rows that are all key have nothing to update: a row that both sides have inserted needs no change after a rebase.
     @Test func rebaseHandlesTablesOfKeyColumnsOnly() throws {
         let sql = "CREATE TABLE t(a, b, PRIMARY KEY(a, b)); CREATE TABLE u(id INTEGER PRIMARY KEY, x)"
         let a = try make(sql), b = try make(sql)

@@ -42,7 +42,7 @@ import TestSupport
         #expect(try scripted.fetchAll(Int.self, "SELECT rowid FROM words WHERE words MATCH 'word1*'") == new.fetchAll(Int.self, "SELECT rowid FROM words WHERE words MATCH 'word1*'"))
         #expect(try scripted.main.verify().problems == new.main.verify().problems)
 
-        // The summary tells what was done.
+        // The summary has the changes.
         for table in try diff.summary() {
             func count(_ db: Connection) throws -> Int? { try db.fetchOne("SELECT count(*) FROM \(identifier: table.name)") }
             #expect(try count(old) == table.deleted + table.updated + table.unchanged)
@@ -56,7 +56,7 @@ import TestSupport
         let changed = try open("b.db", "one")
         try changed.settings.setEnabled(.foreignKeys, to: false)
         try changed.execute(SQLScript("DROP TRIGGER named_gone; DROP TRIGGER plain_new"))
-        // Rows that differ by the case of their key alone may come before the old one goes.
+        // Rows that differ only by the case of their key may come before the old row goes.
         try changeset.apply(to: changed) { $0.kind == .exists || $0.kind == .different ? .replace : .omit }
         for table in ["keyed", "pair", "nocase", "generated", "child"] {
             try expectSame(Contents.of(changed).filter { $0.hasPrefix("\(table) ") }, wanted.filter { $0.hasPrefix("\(table) ") })
@@ -181,7 +181,7 @@ import TestSupport
         #expect(error?.reason == .schemaName)
     }
 
-    /// Each switch of the connection is what it was, whether the diff was applied or did not fit.
+    /// Each switch of the connection is as before, whether the diff was applied or did not fit.
     @Test(arguments: [false, true], [0, 1])
     func databaseDiffApplyRestoresConnectionSettings(fits: Bool, value: Int) throws {
         let old = try open("old.db", "one"), new = try open("new.db", "two"), third = try open("third.db", "three")

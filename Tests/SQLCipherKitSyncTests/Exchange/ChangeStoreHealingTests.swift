@@ -46,7 +46,7 @@ import TestSupport
 
     private func remove(_ chain: String) { memory.restore(memory.objects.filter { !$0.key.contains("/\(chain)/") }) }
 
-    /// The entries of a removed chain are needed for what others have stored after it.
+    /// The entries of a removed chain are needed for later entries of others.
     @Test(arguments: [false, true]) func copyJoiningAfterChainRemovalConverges(isOwnerBack: Bool) async throws {
         let h = try peer("h"), a = try peer("a"), b = try peer("b")
         try set(h, "h", "1")
@@ -60,7 +60,7 @@ import TestSupport
         let d = try peer("d")
         let first = try await d.synchronize(with: store)
         #expect(try !first.isComplete && rows(d) == [])
-        // One peer of those that have the entries is enough.
+        // One peer that has the entries is enough.
         try await (isOwnerBack ? h : b).synchronize(with: store)
         let second = try await d.synchronize(with: store)
         #expect(try rows(d) == ["a=1", "b=1", "h=1"] && second.isComplete)
@@ -74,7 +74,7 @@ import TestSupport
         for log in [a, b] { #expect(try rows(log) == rows(d)) }
     }
 
-    /// Neither can take what the other one has stored, nor what comes after it.
+    /// Neither copy can take the other copy's entries, nor later entries.
     @Test func copiesWaitingForEachOtherConverge() async throws {
         var chains: [String] = [], all: [SharedChangeLog] = []
         for (first, second) in [("g", "x"), ("h", "y")] {
@@ -112,7 +112,7 @@ import TestSupport
         for log in [again, a] { #expect(try rows(log) == ["a=1", "h=1", "new=1"]) }
     }
 
-    /// A restored copy's own former changes follow those of a chain that is gone: until it can take them, it stores nothing in
+    /// A restored copy's own former changes follow changes of a chain that is gone: until it can take them, it stores nothing in
     /// their place.
     @Test(arguments: [ChangeLog.RestoreChoice.takingOthers, .keepingThisState])
     func restoredCopyWaitsForWhatItsOwnChangesFollow(_ choice: ChangeLog.RestoreChoice) async throws {
@@ -139,7 +139,8 @@ import TestSupport
         for log in [a, again] { #expect(try rows(log) == ["b=\(kept)", "last=1", "n=1", "new=1"], "\(log.localPeer)") }
     }
 
-    /// It can take none of what it stored with the newer schema: until it is migrated, it stores nothing in its place.
+    /// The copy can take none of the changes that it stored with the newer schema: until it is migrated, it stores nothing in its
+    /// place.
     @Test(arguments: [ChangeLog.RestoreChoice.takingOthers, .keepingThisState])
     func restoredCopyWithOlderSchemaWaitsForItsMigration(_ choice: ChangeLog.RestoreChoice) async throws {
         let a = try peer("a")
@@ -170,7 +171,7 @@ import TestSupport
         }
     }
 
-    /// A chain that begins again follows another one, which is read after it.
+    /// A chain that begins again follows another chain, which is read after it.
     @Test func chainThatBeginsAgainWaitsForOthers() async throws {
         let c = try peer("c"), logs = [try peer("p"), try peer("q")]
         var chains: [String] = []
@@ -218,7 +219,7 @@ import TestSupport
         return try open(log.database, name)
     }
 
-    /// Nothing can give back what others know of it. Under another name it goes on.
+    /// Nothing can give back the changes that others know of it. Under another name, the copy continues.
     @Test(arguments: [false, true]) func restoredCopyWithoutItsChainConverges(isBackupKnown: Bool) async throws {
         let h = try peer("h"), a = try peer("a")
         try set(h, "h", "1")
@@ -302,7 +303,7 @@ import TestSupport
         "INSERT INTO note VALUES ('7', 'x')", "UPDATE note SET title = id || 'x' WHERE id > '1'",
     ]
 
-    /// All rows of a copy are wrong in some, and are taken by those that lack its entries alone.
+    /// All rows of a copy have some errors, and only copies that lack its entries take them.
     @Test(arguments: faults.indices) func wrongWholeStateIsRepaired(_ index: Int) async throws {
         let h = try peer("h"), a = try peer("a"), b = try peer("b")
         for id in ["1", "2", "3"] { try set(h, id, "5") }

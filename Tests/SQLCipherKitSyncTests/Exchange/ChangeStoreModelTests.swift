@@ -78,7 +78,7 @@ import TestSupport
         var renamed = 0
     }
 
-    /// - Returns: what is in the store in the end.
+    /// - Returns: the objects in the store at the end.
     @discardableResult
     private static func run(_ seed: UInt64, steps: Int, _ seen: inout Seen) async throws -> [String: [UInt8]] {
         var random = SeededGenerator(state: seed)
@@ -90,7 +90,7 @@ import TestSupport
         store.largestSize = 4000
         var peers: [Peer] = []
         for name in ["a", "b", "c"] { peers.append(try Peer(name, folder.path(name), time, numbers)) }
-        // Rows that no statement changes, with the copies that have inserted them, and those of them that are in the store.
+        // Rows that no statement changes, with the copies that have inserted them, and the rows among them that are in the store.
         var fresh: [String: String] = [:], stored: Set<String> = []
         func synchronize(_ peer: Peer) async throws -> ChangeStore.Outcome {
             while true {
@@ -135,7 +135,7 @@ import TestSupport
                     seen.pruned += outcome.pruned
                 } catch let error as DatabaseError where error.reason == .storeUnavailable {
                     seen.cuts += 1
-                    // At times the process is killed then, and another one finds its files.
+                    // At times the process is killed then, and another process finds its files.
                     if step % 2 == 0 {
                         let peer = peers[place], path = folder.path("killed \(step)")
                         for suffix in ["", "-journal", "-wal"] where FileManager.default.fileExists(atPath: peer.path + suffix) {
@@ -214,7 +214,8 @@ import TestSupport
                 }
             }
         }
-        // Until nothing is left to do. Where no copy can return the former changes of restored ones, these go on under new names.
+        // Until nothing is left to do. If no copy can return the former changes of a restored copy, that copy continues under a new
+        // name.
         for isLast in [false, true] {
             var waiting: [Int] = []
             for round in 0..<16 {
@@ -232,7 +233,7 @@ import TestSupport
                 #expect(round < 15, "seed \(seed): it does not come to rest")
             }
             if waiting.isEmpty || isLast { break }
-            // Changes that follow the lost ones are lost too, where no copy has them.
+            // Changes that follow lost changes are lost too, if no copy has them.
             let there = try peers.flatMap { try $0.rows() }
             fresh = fresh.filter { id, _ in there.contains { $0.contains(id) } }
             for place in waiting {
@@ -244,7 +245,7 @@ import TestSupport
             }
         }
         let expected = try peers[0].rows()
-        // Where chains are lost and the store goes back, what only one copy had may be lost with it.
+        // If chains are lost and the store returns to an older state, changes that only one copy had may be lost.
         let gone = seed % 2 == 1 ? [] : fresh.keys.filter { id in !expected.contains { $0.contains(id) } }.sorted()
         #expect(gone == [], "seed \(seed): \(fresh)")
         for peer in peers {
@@ -282,10 +283,10 @@ import TestSupport
 
     // MARK: A copy that writes nonsense
 
-    /// Puts a value at its bounds, or at random, into what a copy's log keeps, or changes rows that keep their times: its messages
-    /// have it then, validly sealed, and some have all its rows. What it says of others stays: whoever has the key can write in
-    /// another's name.
-    /// - Returns: what was done.
+    /// Puts a value at its bounds, or at random, into a copy's log, or changes rows that keep their times: its messages have it
+    /// then, validly sealed, and some have all its rows. What it says of others stays: whoever has the key can write in another's
+    /// name.
+    /// - Returns: a description of the change.
     private static func spoil(_ db: Connection, _ random: inout SeededGenerator, _ now: Date) throws -> String {
         let clock = Int64(now.timeIntervalSince1970 * 1000) << 16, day: Int64 = 86_400_000 << 16
         let bounds: [Int64] = [
@@ -369,7 +370,7 @@ import TestSupport
                 do { try await peer.log.synchronize(with: store) } catch is DatabaseError { seen.refused += 1 }
             }
         }
-        // The copy was noticed: its objects are removed, and the others go on, with another one that joins.
+        // The copy was noticed: its objects are removed, and the others go on, with another copy that joins.
         memory.restore(memory.objects.filter { object in !own.contains { object.key.hasPrefix($0 + "/") } })
         peers.removeLast()
         for round in 0..<12 {

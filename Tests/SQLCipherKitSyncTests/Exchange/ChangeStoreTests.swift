@@ -69,7 +69,7 @@ final class CutStore: ObjectStore {
         for _ in 0..<3 { for log in logs { try await log.synchronize(with: store ?? self.store) } }
     }
 
-    // MARK: What it does
+    // MARK: The common cases
 
     @Test func changesSynchronizeThroughFolderStore() async throws {
         let store = ChangeStore(try FolderStore(folder.path("shared")), key: .raw32(9))
@@ -147,7 +147,7 @@ final class CutStore: ObjectStore {
         for log in [a, b, c] { #expect(try rows(log) == rows(a) && rows(log).count == 10) }
     }
 
-    /// A copy that was ended while it removed what all rows have replaced leaves the rest of its chain before them.
+    /// A copy that was ended while it removed the objects that all rows have replaced leaves the rest of its chain before them.
     @Test func objectsBeforeWholeStateAreSkipped() async throws {
         var store = store
         store.largestCount = 3
@@ -289,7 +289,7 @@ final class CutStore: ObjectStore {
                 memory.change(name) { $0[place] ^= 1 }
                 let c = try peer("c")
                 await #expect(throws: DatabaseError.self, "\(name) \(place)") { try await c.synchronize(with: store) }
-                // Changes that follow those in the other chain wait for it.
+                // Changes that follow changes in the other chain wait for that chain.
                 #expect(try rows(c).count <= (name.hasSuffix("head") ? 0 : 1))
             }
             memory.restore(before)
@@ -303,7 +303,7 @@ final class CutStore: ObjectStore {
         memory.restore([names[0]: before[names[1]] ?? []].merging(before) { first, _ in first })
         let c = try peer("c")
         await #expect(throws: DatabaseError.self) { try await c.synchronize(with: store) }
-        // The owner puts all its rows in the place of what it cannot read.
+        // The owner puts all its rows in the place of the unreadable object.
         memory.restore(before)
         for name in names {
             let chain = name.prefix { $0 != "/" } + "/" + name.split(separator: "/")[1]
@@ -362,7 +362,7 @@ final class CutStore: ObjectStore {
         try set(b, "2", "two")
         for log in [b, c] { try await log.synchronize(with: store) }
         #expect(memory.objects.count == old.count + 2)
-        // Only this chain goes back. Its object has another tag, which the next one names.
+        // Only this chain goes back. Its object has another tag, which the next object names.
         memory.restore(memory.objects.filter { old[$0.key] != nil || !$0.key.hasPrefix(name.dropLast()) })
         memory.change(name) { $0[$0.count - 1] ^= 1 }
         await #expect(throws: DatabaseError.self) { try await c.synchronize(with: store) }
@@ -415,7 +415,7 @@ final class CutStore: ObjectStore {
             await #expect { try await a.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.code == .corrupt }
             #expect(memory.objects == before)
         }
-        // The message says what helps.
+        // The message names the remedy.
         try await a.database.write { try $0.execute("DELETE FROM changelog_chain") }
         try await settle(a, b)
         for log in [a, b] { #expect(try rows(log) == ["1=x", "2=x", "3=\(numbers.last ?? "")"]) }

@@ -9,7 +9,7 @@ import TestSupport
 @Suite struct CancelledCleanUpTests {
     struct CleanUp: Sendable {
         let call: String
-        /// Makes what is to be cleaned up. Returns the call, and what tells that it has done its work.
+        /// Makes the object to clean up. Returns the call, and a closure that tells whether the call has done its work.
         let make: @Sendable (TemporaryFolder) async throws -> (
             run: @Sendable () async throws -> Void, isDone: @Sendable () async throws -> Bool
         )

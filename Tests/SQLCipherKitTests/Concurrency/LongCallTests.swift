@@ -22,7 +22,7 @@ import TestSupport
         let run: @Sendable (Subject, Duration?, sending DatabaseProgress.Handler?) async throws -> Void
     }
 
-    /// A database with another one attached to it, and a backup of it in its folder.
+    /// A database with another database attached to it, and a backup of it in its folder.
     struct Subject: Sendable {
         let database: DatabaseWriter
         let kept: SharedSchema

@@ -48,7 +48,7 @@ import TestSupport
                 throw Undo()
             }
             #expect(log.new == ["delete t", "rollback"])
-            // The connection that writes is another one now.
+            // The connection that writes is now another connection.
             try database.changeKey(to: .passphrase("two").quick, mode: .newFile)
             _ = log.new
             try insert(database)

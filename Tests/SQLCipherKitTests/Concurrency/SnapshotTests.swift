@@ -27,7 +27,7 @@ import TestSupport
         try db.fetchAll(Data.self, "SELECT x FROM \(identifier: schema).t ORDER BY id")
     }
 
-    /// Each of these alone would overwrite what a snapshot needs, if nothing kept it.
+    /// Each of these alone would overwrite pages that a snapshot needs, if nothing kept them.
     private func changeEverything() throws {
         try pool.write { db in try db.execute("UPDATE t SET x = randomblob(3000)") }
         for _ in 0..<30 { try pool.write { db in try db.execute("UPDATE t SET x = randomblob(3000) WHERE id % 3 = 0") } }

@@ -6,7 +6,7 @@ import TestSupport
 
 /// Everything at once at one file, for five seconds, or for ten minutes with `SQLCIPHERKIT_LONG_TESTS=1`: eight tasks, a second
 /// process that is killed, cancellations, timeouts, key changes, snapshots, observers, close and reopen. In the end the file has
-/// exactly the rows whose call has returned, and of those whose call has thrown all or nothing.
+/// exactly the rows whose call has returned, and all or none of the rows of each call that has thrown.
 @Suite struct ConcurrencySoakTests {
     /// The tasks' knowledge of their writes, by the writer's name and number.
     private final class Ledger: Sendable {
@@ -164,7 +164,7 @@ import TestSupport
         }
     }
 
-    /// Observes until the pool is closed, and then the next one.
+    /// Observes until the pool is closed, and then observes the next pool.
     private func observe(_ present: Present, until isOver: @Sendable () -> Bool) async throws {
         while !isOver() {
             var last = 0

@@ -25,7 +25,7 @@ import TestSupport
         struct Undo: Error {}
         let end = ContinuousClock.now + (LongTests.areOn ? .seconds(60) : .seconds(2))
 
-        /// One turn of a worker: moves an amount, or gives up; then looks whether the sum is what it was.
+        /// One turn of a worker: moves an amount, or gives up; then checks that the sum has not changed.
         @Sendable func write(_ db: Connection, _ worker: Int, _ n: Int) throws {
             try db.execute("UPDATE account SET amount = amount - 7 WHERE id = \(n % 10)")
             try db.execute("INSERT INTO words VALUES (\("word\(n) worker\(worker)"))")

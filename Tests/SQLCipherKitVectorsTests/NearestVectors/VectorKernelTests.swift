@@ -2,8 +2,8 @@ import CSQLCipherVectors
 import Testing
 import TestSupport
 
-/// Each processor's kernels beside those in plain C. The vectors end where their memory ends, so that a read beyond them is found
-/// where tests run under the address sanitizer, and begin at any address, as they do in a chunk.
+/// Each processor's kernels, compared with the kernels in plain C. The vectors end where their memory ends, so that a read beyond
+/// them is found where tests run under the address sanitizer, and begin at any address, as they do in a chunk.
 @Suite struct VectorKernelTests {
     typealias Kernels = UnsafePointer<sqlcipherkit_vector_kernels>
 

@@ -80,7 +80,7 @@ import TestSupport
         let (vectors, all) = try rows(1_500, 24, keepsBits: keepsBits, random: &random)
         let query = RandomVectors.one(24, &random)
         var search = VectorSearch(query, limit: 10)
-        // The column is called as those of SQLite's own table of rows are.
+        // The column has a name that SQLite's own table of rows uses.
         search.filter = "year = \(42) AND value = \("x")"
         if keepsBits { search.coarse = .bits(oversampling: 1_000) }
         let expected = all.filter { $0.key / 3 % 100 == 42 }.map { (RandomVectors.distance(query, $0.value, .cosine), $0.key) }.sorted { $0 < $1 }
@@ -103,7 +103,7 @@ import TestSupport
             var search = VectorSearch(query, limit: 10)
             search.coarse = .bits(oversampling: 40)
             let coarse = try vectors.search(search)
-            // The distances are the exact ones.
+            // The distances are exact.
             for hit in coarse { #expect(!exact.contains { $0.rowID == hit.rowID } || exact.contains(hit)) }
             found += Set(coarse.map(\.rowID)).intersection(exact.map(\.rowID)).count
             search.coarse = .bits(oversampling: 1_000)
@@ -170,7 +170,7 @@ import TestSupport
         }
     }
 
-    /// Rows by the filter, few and many of each chunk, of several chunks: beside those of a search of all.
+    /// Rows by the filter, few and many of each chunk, of several chunks: compared with a search of all rows.
     @Test(arguments: VectorTable.Element.allCases) func filteredRowsAreThoseOfAWholeSearch(_ element: VectorTable.Element) throws {
         var random = SeededGenerator(of: element.rawValue)
         // Chunks of 32, 128 and 1,024 vectors.

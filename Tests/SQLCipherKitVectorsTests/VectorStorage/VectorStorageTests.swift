@@ -144,7 +144,7 @@ struct LetterModel: TextVectorizer {
         return pool
     }
 
-    /// The files at each call of the model are those that a process leaves which is killed there.
+    /// At each call of the model, the files are as a process leaves them that is killed there.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func updateGoesOnAfterAKill(_ mode: DatabaseConfiguration.JournalMode) async throws {
         let folder = try TemporaryFolder(), key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32)), path = folder.path("a.db")
         let db = try Connection(.file(path), key: key)

@@ -31,7 +31,7 @@ import Testing
         await second.stop()
     }
 
-    /// The server does not see the headers, so it does what a server does that does not know them.
+    /// The server does not see the headers, so it acts like a server that does not know them.
     @Test(.enabled(if: TestServer.hasConditions), arguments: [["if-match"], ["if-none-match"], ["if-match", "if-none-match"]])
     func serverThatIgnoresConditionsIsRefused(headers: [String]) async throws {
         let proxy = try FaultyProxy { _ in .without(headers) }
@@ -51,7 +51,7 @@ import Testing
         let proxy = try FaultyProxy { seen.isFirst($0.method + $0.target + ($0.header("if-match") ?? "")) ? .loseAnswer : .pass }
         defer { proxy.stop() }
         let store = try proxy.store("bad-line/")
-        // The answer to the first attempt is lost, so the second one finds the object there.
+        // The answer to the first attempt is lost, so the second attempt finds the object there.
         #expect(try await store.put("head", [1], if: .isAbsent) == nil)
         let object = try #require(try await store.get("head"))
         #expect(object.bytes == [1])

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKitReplication
 import Synchronization
 
-/// Stands between a store and the test server, and does to each request what a test wants.
+/// Stands between a store and the test server, and treats each request as a test wants.
 final class FaultyProxy: Sendable {
     enum Action: Sendable {
         case pass

@@ -76,7 +76,7 @@ import Testing
         #expect(try await store.get("a")?.bytes == bytes)
     }
 
-    /// Something of the same size that was there before is not taken for what was to be stored.
+    /// An earlier object of the same size is not taken for the object to be stored.
     @Test func formerObjectIsNotTakenForTheNewOne() async throws {
         let fails = Atomic<Bool>(false)
         let proxy = try FaultyProxy {

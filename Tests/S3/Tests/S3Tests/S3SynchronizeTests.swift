@@ -45,7 +45,7 @@ import Testing
         await #expect { try await a.synchronize(with: other) } throws: { ($0 as? DatabaseError)?.reason == .replicaDamaged }
     }
 
-    /// A number that two copies with one name store at the same time is stored by one of them: the other one goes on after it.
+    /// A number that two copies with one name store at the same time is stored by one of them: the other copy continues after it.
     @Test func copiesWithSamePeerNameLoseNothing() async throws {
         let store = ChangeStore(try TestServer.store("sync-2/"), key: try key(2))
         let copies = [try peer("a"), try peer("a"), try peer("b")]
@@ -61,7 +61,7 @@ import Testing
         for copy in copies { #expect(try rows(copy) == ["0 x x", "1 x x", "2 x x"]) }
     }
 
-    /// One request in three fails: the connection ends, or its answer is lost. What was sent is there once.
+    /// One request in three fails: the connection ends, or its answer is lost. Each sent object is there once.
     @Test func syncConvergesDespiteFailingRequests() async throws {
         let number = Mutex(0)
         let proxy = try FaultyProxy { _ in
