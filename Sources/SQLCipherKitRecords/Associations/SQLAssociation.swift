@@ -99,7 +99,7 @@ extension SQLRecord {
     }
 
     /// The record of another table that refers to this record: the first if there are several, nil if there is none. The
-    /// parameters are those of ``hasMany(_:by:to:)``.
+    /// parameters are the same as for ``hasMany(_:by:to:)``.
     public static func hasOne<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Target> & Sendable = \Target.self,
         to referenced: PartialKeyPath<Self> & Sendable = \Self.self
@@ -108,7 +108,7 @@ extension SQLRecord {
     }
 
     /// The record that rows of a third table link to this record: the first if there are several, nil if there is none. The
-    /// parameters are those of ``hasMany(_:through:from:to:)``.
+    /// parameters are the same as for ``hasMany(_:through:from:to:)``.
     public static func hasOne<Target: SQLRecord, Link: SQLRecord>(
         _ type: Target.Type, through link: Link.Type, from near: PartialKeyPath<Link> & Sendable = \Link.self,
         to far: PartialKeyPath<Link> & Sendable = \Link.self

@@ -262,9 +262,9 @@ extension Schema {
     ///     try db.main.rebuildTable(note, values: ["slug": "lower(title)"])
     /// }
     /// ```
-    /// A column gets the values of the column with the same name, or of its expression in `values`; a new column gets its default.
-    /// If the new definition refuses a row, the call throws. The next number of an AUTOINCREMENT key does not change. Triggers do
-    /// not run.
+    /// A column with an expression in `values` gets the values of the expression. Any other column gets the values of the former
+    /// column with the same name, or its default if it is new. If the new definition refuses a row, the call throws. The next
+    /// number of an AUTOINCREMENT key does not change. Triggers do not run.
     ///
     /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` records the insertion of every row.
     ///

@@ -69,11 +69,11 @@ public actor ReplicaFollower {
     ///   - key: the database's key.
     ///   - interval: the time between two requests for changes, at least 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
-    /// - Throws: as ``Replicator/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
-    ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made, or if
-    ///   the note beside the copy was changed, or belongs to another copy or to earlier content: remove the copy and the note;
-    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if the store lacks the copy's state;
-    ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
+    /// - Throws: the errors of ``Replicator/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while
+    ///   another follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made,
+    ///   or if the note beside the copy was changed, or belongs to another copy or to earlier content: remove the copy and the
+    ///   note; ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if the store lacks the copy's
+    ///   state; ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
     ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
     public init(
         at path: String, following store: any ObjectStore, key: DatabaseKey, every interval: Duration = .seconds(1),

@@ -188,7 +188,7 @@ extension Replicator {
     /// database would replace the replicated database.
     /// - Parameters: as for ``restore(to:from:key:at:replacing:progress:)``.
     /// - Returns: the state that was restored; nil if there is a file at `path`, or nothing to restore.
-    /// - Throws: as ``restore(to:from:key:at:replacing:progress:)``.
+    /// - Throws: the errors of ``restore(to:from:key:at:replacing:progress:)``.
     @discardableResult
     public static func restoreIfMissing(
         _ path: String, from store: any ObjectStore, key: DatabaseKey,

@@ -128,7 +128,7 @@ public actor Replicator {
     ///   - key: the database's key.
     ///   - store: the place for the replica.
     ///   - options: the intervals, the retention and the limits.
-    /// - Throws: as ``init(of:in:options:)``.
+    /// - Throws: the errors of ``init(of:in:options:)``.
     public init(
         of location: DatabaseLocation, key: DatabaseKey, in store: any ObjectStore, options: Options = Options()
     ) async throws {
@@ -1132,7 +1132,7 @@ extension Replicator {
     /// or the salt was changed. Another machine must not have continued from this place.
     /// - Returns: nil if the database holds no place of the replica; and, if the key opens the section, the sections before it,
     ///   which the head may no longer name: a follower that was away for long comes from such a section.
-    /// - Throws: as ``mayContinue(_:_:_:_:)``.
+    /// - Throws: the errors of ``mayContinue(_:_:_:_:)``.
     private func heldOfFormerSection(
         _ present: (head: ReplicaHead, object: StoredObject)?, _ known: [HeldPlace], _ memory: ReplicaMemory?
     ) async throws -> (HeldPlace?, formers: [[UInt8]]) {

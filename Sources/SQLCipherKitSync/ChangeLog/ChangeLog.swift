@@ -436,7 +436,7 @@ extension ChangeLog {
 
     /// The last known position of another peer, from its own messages and other peers' messages; nil for an unknown or a removed
     /// peer.
-    /// - Throws: as ``position``.
+    /// - Throws: the errors of ``position``.
     public func position(of peer: String) throws -> Position? {
         try store.members()[peer] == false ? try store.position(of: peer) : nil
     }
@@ -1121,11 +1121,11 @@ extension ChangeLog {
 extension ChangeLog {
     /// Gives this copy a new name for its later changes.
     ///
-    /// Call it if other copies have changes of this copy that this copy has lost and cannot get back: then ``resolveRestore(_:)``
-    /// does not help. This happens if the copy was restored from a backup or created again, and the changes that it had sent are
-    /// lost, or the copy has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at this copy or
-    /// another copy, or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes like any
-    /// other copy's changes. Changes that no other copy is known to have are logged again after them.
+    /// Call it if this copy has lost changes that other copies have, and cannot get them back with ``resolveRestore(_:)``. This
+    /// happens if the copy was restored from a backup or created again, and the changes that it had sent are lost, or the copy has
+    /// sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at this copy or another copy, or
+    /// `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes like any other copy's changes.
+    /// Changes that no other copy is known to have are logged again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }

@@ -131,7 +131,7 @@ extension ChangeLog {
 
 extension ChangeLog.Message: Codable {
     /// Decodes a message from its bytes.
-    /// - Throws: as ``init(data:)``, and errors of the decoder.
+    /// - Throws: the errors of ``init(data:)``, and errors of the decoder.
     public init(from decoder: any Decoder) throws { try self.init(data: decoder.singleValueContainer().decode(Data.self)) }
 
     /// Encodes the message as its bytes.

@@ -34,7 +34,7 @@ public struct SharedChangeLog: Sendable {
 
     /// Opens the log of a database, or creates it.
     /// - Parameters: as for ``ChangeLog/init(_:tables:localPeer:mergePolicies:)``.
-    /// - Throws: as ``ChangeLog/init(_:tables:localPeer:mergePolicies:)`` and
+    /// - Throws: the errors of ``ChangeLog/init(_:tables:localPeer:mergePolicies:)`` and
     ///   ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
     public init(
         _ database: DatabaseWriter, tables: [String], localPeer peer: String,
@@ -79,7 +79,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// Runs `body` in a transaction and logs its changes, as ``ChangeLog/write(_:)`` does.
-    /// - Throws: as ``ChangeLog/write(_:)`` and `withLog(_:)`.
+    /// - Throws: the errors of ``ChangeLog/write(_:)`` and `withLog(_:)`.
     @discardableResult
     public func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R { try withLog { try $0.write(body) } }
 
@@ -91,7 +91,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// Returns a message with the entries that another peer lacks, as ``ChangeLog/changes(since:)`` does.
-    /// - Throws: as ``ChangeLog/changes(since:)`` and `withLog(_:)`.
+    /// - Throws: the errors of ``ChangeLog/changes(since:)`` and `withLog(_:)`.
     public func changes(
         since position: ChangeLog.Position = ChangeLog.Position()
     ) throws -> ChangeLog.Message { try withLog { try $0.changes(since: position) } }
@@ -103,7 +103,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// Merges a message from another peer into the database, as ``ChangeLog/receive(_:)`` does.
-    /// - Throws: as ``ChangeLog/receive(_:)`` and `withLog(_:)`.
+    /// - Throws: the errors of ``ChangeLog/receive(_:)`` and `withLog(_:)`.
     @discardableResult
     public func receive(_ message: ChangeLog.Message) throws -> ChangeLog.Outcome {
         try withLog { try $0.receive(message) }

@@ -117,7 +117,7 @@ public final class ChangeRecorder: ConnectionDependent {
     public func changeset() throws -> Changeset { try output { sqlite3session_changeset($0, $1, $2) } }
 
     /// Returns the same changes as ``changeset()``, without the old values.
-    /// - Throws: as ``changeset()``.
+    /// - Throws: the errors of ``changeset()``.
     public func patchset() throws -> Changeset { try output { sqlite3session_patchset($0, $1, $2) } }
 
     private func output(

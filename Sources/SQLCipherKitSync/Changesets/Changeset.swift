@@ -491,7 +491,7 @@ extension Changeset {
     }
 
     /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.
-    /// - Throws: as that function. A conflict of a table whose rule is ``Changeset/Policy/Rule/abort`` throws.
+    /// - Throws: the errors of that function. A conflict of a table whose rule is ``Changeset/Policy/Rule/abort`` throws.
     @discardableResult
     public func apply(
         to db: Connection, tables: [String]? = nil, options: Options = Options(),

@@ -90,7 +90,7 @@ public struct DatabaseDiff {
     }
 
     /// Returns true if the databases have the same content and the same schema.
-    /// - Throws: as ``sql()``.
+    /// - Throws: the errors of ``sql()``.
     public func isEmpty() throws -> Bool {
         struct Found: Error {}
         do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
@@ -99,7 +99,7 @@ public struct DatabaseDiff {
 
     /// Returns the names of the virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a
     /// module may read data outside the database, and other programs may lack it.
-    /// - Throws: as ``summary()``.
+    /// - Throws: the errors of ``summary()``.
     public func otherModules() throws -> [String] {
         let objects = try old.schema().objects + new.schema().objects
         return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
