@@ -71,11 +71,11 @@ final class FaultSweep {
         return calls
     }
 
-    /// Makes one call fail. Returns what is wrong afterwards.
+    /// Makes one call fail. Returns the problems afterwards.
     func strike(_ number: Int) throws -> [String] {
         try makeFiles()
         var thrown: (any Error)?
-        // Threads without work end after two seconds; those of the attempt before must not do this one's.
+        // Threads without work end after two seconds; threads of the previous attempt must not do the work of this attempt.
         if fault == .thread { usleep(2_300_000) }
         fault.choose(number, length)
         let time = ContinuousClock().measure {

@@ -9,7 +9,7 @@ extension FaultDriver {
         let name: String
         /// Makes the file that has to be at the path before.
         var before: (String) throws -> Void = { _ in }
-        /// Makes the call with a path, and returns what is to hold after the working folder has changed.
+        /// Makes the call with a path, and returns a check for after the working folder has changed.
         let run: (String) throws -> (() throws -> Void)
         /// True if the path is a folder's.
         var isFolder = false
@@ -64,7 +64,7 @@ extension FaultDriver {
         }
     }
 
-    /// Removes files, but for those that a connection which closes meanwhile has removed.
+    /// Removes files, except files that a connection which closes meanwhile has removed.
     private static func clear(_ folder: String, where condition: (String) -> Bool) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) where condition(name) {
             let path = "\(folder)/\(name)"

@@ -89,7 +89,7 @@ extension FaultDriver {
         }
     }
 
-    /// Changes the key where that may fail, and prints what callers and observers are told.
+    /// Changes the key where that may fail, and prints the errors of callers and observers.
     /// - Parameter path: a file that is unlinked meanwhile.
     private static func runRekey(_ pool: DatabasePool, to key: DatabaseKey, vanishing path: String?) throws {
         let begun = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)

@@ -6,7 +6,7 @@ import SQLCipherKitReplication
 extension FaultDriver {
     /// Uses a database on its own threads and on threads of this process, which stay alive after it is closed, so that their stacks
     /// are searched as well.
-    /// - Parameter masked: the passphrase, to change the key to another one and back; nil does not change the key.
+    /// - Parameter masked: the passphrase, to change to another key and back; nil does not change the key.
     /// - Returns: the objects that were closed.
     static func useShared(_ database: DatabaseWriter, _ masked: [UInt8]?) throws -> [Any] {
         let store = try SharedKeyValueStore("settings", in: database)
@@ -49,8 +49,8 @@ extension FaultDriver {
         for _ in 0..<2 * threads { ended.wait() }
     }
 
-    /// Uses a raw key in what is closed or stopped by a call of its own, and calls that in a cancelled task.
-    /// - Parameter kind: the object. Closing it leaves open what it was made of, which is closed after it.
+    /// Uses a raw key in an object that has its own call to close or stop it, and makes that call in a cancelled task.
+    /// - Parameter kind: the object. Closing it leaves open the objects that it was made of, which are closed after it.
     /// - Returns: the objects that were closed.
     static func useCancelled(_ kind: String, _ path: String, _ masked: [UInt8]) throws -> [Any] {
         let location = DatabaseLocation.file(path)

@@ -4,8 +4,8 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitSync
 
-/// Sends a text on every way through the package while one allocation fails after the other. What comes back is the text, or an
-/// error: never another text, such as an empty one, and no error with a value in it.
+/// Sends a text on every way through the package while one allocation fails after the other. The result is the text, or an error:
+/// never another text, such as an empty one, and no error with a value in it.
 extension FaultDriver {
     /// The texts that a way has seen: its results, and the arguments of the closures that it called.
     private typealias Seen = [String?]
@@ -27,7 +27,7 @@ extension FaultDriver {
         for encoding in ["UTF-8", "UTF-16le"] {
             for way in reading + telling + reaching(arguments[1]) {
                 let total = try count(way, encoding)
-                // Always the last ones: what is returned is made there.
+                // Always the last allocations, which make the result.
                 let last = max(1, total - 3)...max(1, total), few = (0..<min(total, most)).map { $0 * total / min(total, most) + 1 }
                 for number in few + last.filter({ !few.contains($0) }) {
                     struck += 1

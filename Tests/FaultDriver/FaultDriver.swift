@@ -48,7 +48,7 @@ struct FaultDriver {
                 throw error
             }
         case "start":
-            // The first opening of the process, whose n-th random bytes are refused, once or for good; then the next one.
+            // The first opening of the process, whose n-th random bytes are refused, once or for good; then the next opening.
             for length in [Fault.Length.once, .forGood] where length.rawValue == arguments[1] {
                 Fault.random.choose(Int(arguments[0]) ?? 1, length)
             }

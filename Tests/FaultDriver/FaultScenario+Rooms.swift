@@ -118,7 +118,7 @@ extension FaultScenario {
                     }
                 }
             }),
-        // After the last migration it looks for another one.
+        // After the last migration, it looks for another migration.
         room(
             "migration", after: 61, isStepwise: true,
             agree: { db, isDone in try migrator.applied(in: db) == (isDone ? ["one"] : []) }

@@ -4,7 +4,7 @@ import SQLCipherKit
 import SQLCipherKitReplication
 import SQLCipherKitSync
 
-/// Pools with several tasks: what each call says is true, and the pool goes on to work after the fault.
+/// Pools with several tasks: each call reports the truth, and the pool continues to work after the fault.
 extension FaultScenario {
     static let shared: [FaultScenario] = [
         store, synchronised, replica, restored,
@@ -45,7 +45,7 @@ extension FaultScenario {
         },
     ]
 
-    /// The calls of a key-value store that queues and pools share: each says what is true, and the next one works.
+    /// The calls of a key-value store that queues and pools share: each reports the truth, and the next call works.
     static let store = FaultScenario(
         name: "shared store", before: [File("b.db", "two", 30)], after: [File("b.db", "two", 30)],
         prepare: { folder in try KeyValueStore("store", in: open(folder + "/b.db", "two")).set("first", to: 1) },
@@ -137,7 +137,7 @@ extension FaultScenario {
         return configuration
     }
 
-    /// A replica that starts, follows commits and ends, and a restore from it. What it has stored before stays whole.
+    /// A replica that starts, follows commits and ends, and a restore from it. Its earlier objects stay whole.
     static let replica = FaultScenario(
         name: "replica", before: [File("b.db", "two", 30, hasLog: true)], after: [File("b.db", "two", 30, hasLog: true)],
         beside: ["b.db-wal", "b.db-shm", "store", "c.db", "c.db-wal", "c.db-shm"],

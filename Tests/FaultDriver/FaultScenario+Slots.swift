@@ -43,7 +43,7 @@ extension FaultScenario {
         FaultScenario(
             name: "slots create", before: [raw], after: [raw], beside: beside, run: create,
             check: { folder in
-                // Without slots, or with the first ones: the failed operation can be repeated.
+                // Without slots, or with the first slots: the failed operation can be repeated.
                 if !FileManager.default.fileExists(atPath: folder + "/s.db.keys") { return try create(folder) }
                 _ = try unlock(folder)
             }),

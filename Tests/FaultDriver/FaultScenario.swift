@@ -20,10 +20,10 @@ struct FaultScenario: Sendable {
     var beside: Set<String> = []
     /// True if a failure may come after the change, because the operation consists of several.
     var isStepwise = false
-    /// Creates what the folder needs besides the files.
+    /// Creates anything that the folder needs besides the files.
     var prepare: @Sendable (String) throws -> Void = { _ in }
     var run: @Sendable (String) throws -> Void
-    /// Checks what else must hold afterwards; it may change the files.
+    /// Checks further conditions afterwards; it may change the files.
     var check: @Sendable (String) throws -> Void = { _ in }
 
     /// A false statement or a wrong act of a call. No fault excuses that.

@@ -2,10 +2,10 @@ import SQLCipherKit
 
 /// The content that must be in the database of an import.
 extension ImportSweep {
-    /// Rows or documents after a number of batches, and what the ledger then says of the rows: their number, and a 1 at the end.
+    /// Rows or documents after a number of batches, and the ledger's record of the rows: their number, and a 1 at the end.
     private typealias State = (records: [String], noted: [Int])
 
-    /// The states that batches may end in, the first and the last one included.
+    /// The states that batches may end in, including the first and the last state.
     private func states(_ old: Records, _ new: Records) -> [State] {
         var texts = isMirror ? Dictionary(uniqueKeysWithValues: old.map { ($0.name, $0.text) }) : [:]
         func state(_ noted: [Int]) -> State { (texts.map { $0.key + " " + $0.value }.sorted(), noted) }
@@ -14,7 +14,7 @@ extension ImportSweep {
             texts[record.name] = record.text
             if (number + 1) % Self.rowsPerBatch == 0 { states.append(state([number + 1, 0])) }
         }
-        // With the last batch, a mirror removes what is gone.
+        // With the last batch, a mirror removes rows whose source is gone.
         texts = texts.filter { name, _ in new.contains { $0.name == name } }
         return states + [state([new.count, 1])]
     }
@@ -24,7 +24,7 @@ extension ImportSweep {
         return try db.fetchAll(String.self, "SELECT \(raw: name) || ' ' || \(raw: text) FROM \(raw: table)").sorted()
     }
 
-    /// Throws unless the rows, the ledger and the documents are those after a whole number of batches.
+    /// Throws unless the rows, the ledger and the documents are as after a whole number of batches.
     func expectBatches(_ db: Connection) throws {
         let rows = try records("rows", "number", "text", db), documents = try records("document", "path", "body", db)
         let noted: (Int, Int)? = try !db.main.hasTable("sqlcipherkit_import")
@@ -62,7 +62,7 @@ extension ImportSweep {
         return try index.passesIntegrityCheck() && index.search(.prefix(SweepScenario.marker)).total.count == count
     }
 
-    /// The schema and the rows, but for those that a full-text index keeps for itself.
+    /// The schema and the rows, without the rows that a full-text index keeps for itself.
     func content(_ db: Connection) throws -> [String] {
         var content = try db.fetchAll(String.self, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
         let tables = try db.fetchAll(String.self, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitCLI
 
-/// An import into `a.db` of a folder. The sources lie beside the folder, as they hold what the database must not show.
+/// An import into `a.db` of a folder. The sources lie beside the folder, because they hold text that the database must not show.
 struct ImportSweep {
     /// The content of the sources: the numbers of the rows and their texts, or the names of the documents and theirs.
     typealias Records = [(name: String, text: String)]
@@ -17,7 +17,7 @@ struct ImportSweep {
     let isMirror: Bool
     private var base: String { (folder as NSString).deletingLastPathComponent }
     var path: String { folder + "/a.db" }
-    /// Has what an undisturbed import makes.
+    /// Has the result of an undisturbed import.
     var whole: String { base + "/whole.db" }
     private var rows: String { base + "/rows.csv" }
     private var documents: String { base + "/documents" }

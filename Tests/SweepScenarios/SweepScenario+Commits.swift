@@ -149,7 +149,7 @@ extension SweepScenario {
             checkReturned: { folder, calls in for name in names { try expect(try step(folder + "/" + name), after: calls, name) } })
     }
 
-    /// Rows that move from one file to the other: each is in one of them, and those of one call together.
+    /// Rows that move from one file to the other: each is in one of them, and the rows of one call are together.
     private static func moves(_ mode: String, _ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
         let names = ["a.db", "b.db"]
         let attach = { (folder: String) in
@@ -157,7 +157,7 @@ extension SweepScenario {
             return try db.attach(.file(folder + "/b.db"), as: "b", key: one())
         }
         let number = SQL("CAST(substr(x, \(marker.utf8.count + 2)) AS INTEGER)")
-        // The numbers in each file, once what was interrupted is finished.
+        // The numbers in each file, once the interrupted move is finished.
         let found = { (folder: String) throws -> [[Int]] in
             let target = try attach(folder), db = target.connection
             try db.main.finishMoves(to: target)
@@ -196,7 +196,8 @@ extension SweepScenario {
             })
     }
 
-    /// Tables that are copied from one file to the other: each call's are all there or not at all, and the source has what it had.
+    /// Tables that are copied from one file to the other: the tables of each call are all there or not at all, and the source is
+    /// unchanged.
     private static func copies(_ mode: String) throws -> SweepScenario {
         let names = ["a.db", "b.db"], tables = [["t"], ["u", "v"]]
         func rows(_ path: String) throws -> [Int] {

@@ -88,7 +88,7 @@ extension SweepScenario {
             },
             act: { folder in try replicate(folder, "now", Array(1...steps), keeping: true) },
             check: { folder in
-                // The store's content after the power cut: at least what was acknowledged before.
+                // The store's content after the power cut: at least the objects acknowledged before.
                 try? files.removeItem(atPath: store(folder, "again"))
                 try files.copyItem(atPath: store(folder, "\(acknowledged)"), toPath: store(folder, "again"))
                 try replicate(folder, "again", [100], keeping: false)
@@ -108,7 +108,7 @@ extension SweepScenario {
 
     // MARK: - Following
 
-    /// A follower's copy, whose store and original are outside of what the power cut takes.
+    /// A follower's copy, whose store and original are outside the reach of the power cut.
     private static func following(_ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
         // Beside the folder that is recorded.
         let original = { (folder: String) in folder + "/../original.db" }, store = { (folder: String) in folder + "/../store" }
@@ -187,7 +187,7 @@ extension SweepScenario {
                 for number in 1...steps {
                     try a.write { db in try write(number, db) }
                     let message = try a.changes(since: b.position)
-                    // From here on what it says may be elsewhere.
+                    // From here on, its content may be elsewhere.
                     returned()
                     _ = try b.receive(message)
                 }

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// The tool's `import` of rows and documents in small batches: into a database that is there, into a new one, and as a mirror of
+/// The tool's `import` of rows and documents in small batches: into an existing database, into a new database, and as a mirror of
 /// sources that have changed.
 extension SweepScenario {
     static func importing(_ action: String, _ mode: String) throws -> SweepScenario? {

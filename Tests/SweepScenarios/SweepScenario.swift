@@ -2,14 +2,16 @@ import Foundation
 import KillPoints
 import SQLCipherKit
 
-/// An action that is killed or cut off from its power, the state that it starts from, and what must hold at the next opening.
+/// An action that is killed or cut off from its power, the state that it starts from, and the conditions that must hold at the next
+/// opening.
 package struct SweepScenario {
     /// The text that each row begins with.
     package static let marker = "MARKER"
 
     package let prepare: (_ folder: String) throws -> Void
     package let act: (_ folder: String) throws -> Void
-    /// Opens what is left, as the next process would. Throws unless that is one whole database, old or new, and no other file.
+    /// Opens the remaining files, as the next process would. Throws unless they are one whole database, old or new, and no other
+    /// file.
     package let check: (_ folder: String) throws -> Void
     /// True if a plaintext database is there on purpose.
     package var hasPlaintext = false

@@ -1,4 +1,4 @@
-/// A power cut: where the run ended, and what was not on the disk by then.
+/// A power cut: the place where the run ended, and the changes that were not on the disk by then.
 struct CrashCut {
     /// The part of a change that is on the disk.
     enum Extent {
@@ -13,13 +13,13 @@ struct CrashCut {
     var missing: [Int: Extent] = [:]
 }
 
-/// Which orders of changes a file system may make of those that no sync has ordered.
+/// The orders that a file system may give to changes that no sync has ordered.
 enum CrashModel: String, CaseIterable {
     /// The promises of POSIX, which are next to nothing: a sync of a file makes its content durable and not its name; a sync of the
     /// folder makes its names durable; without them, each write, truncation, creation, removal and rename may be on the disk or
     /// not, independently of all others. A rename is atomic, and so are 512 bytes.
     case weak
-    /// Names and sizes reach the disk in their order, as with ext4 and XFS; any sync takes all earlier ones along. Writes are as
+    /// Names and sizes reach the disk in their order, as with ext4 and XFS; any sync takes all earlier changes along. Writes are as
     /// in `weak`.
     case ordered
     /// A kill instead of a power cut: all changes are there.

@@ -8,7 +8,7 @@ struct CrashLog {
         /// A name gets a new file.
         case create(String)
         case remove(String)
-        /// A name leads to a file from now on, and another one, if there is one, no longer does.
+        /// A name leads to a file from now on, and another name, if there is one, no longer does.
         case name(String, insteadOf: String?)
         case write(offset: Int, [UInt8])
         case truncate(Int)
@@ -51,7 +51,7 @@ struct CrashLog {
     /// - Parameters:
     ///   - folder: the folder before the run.
     ///   - inodes: the inodes of its files.
-    ///   - log: what was recorded.
+    ///   - log: the recorded changes.
     init(folder: String, inodes: [String: UInt64], log: Data) throws {
         var names: [String: Int] = [:], contents: [Int: [UInt8]] = [:], files: [UInt64: Int] = [:], live: [Int: String] = [:]
         for (name, inode) in inodes {

@@ -66,7 +66,7 @@ struct CrashStates {
         }
     }
 
-    /// Runs a scenario in a process of its own, which may die of what it opens.
+    /// Runs a scenario in a separate process, which may die of the files that it opens.
     private static func run(_ name: String, _ mode: String, _ model: CrashModel, sample: Int?, seed: UInt64) -> CrashRun.Outcome {
         // The checks sync a lot, and need no disk for it.
         let memory = "/dev/shm"

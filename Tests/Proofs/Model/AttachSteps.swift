@@ -72,7 +72,7 @@ extension Sketch {
         return AttachStep(file: file, name: name, key: someKey())
     }
 
-    /// A key that the program has used before, or another one.
+    /// A key that the program has used before, or another key.
     mutating func someKey() -> ModelKey {
         let key = dice.oneIn(2) ? self.key : dice.key()
         if dice.oneIn(4) { self.key = key }

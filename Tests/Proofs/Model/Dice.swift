@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A generator of random numbers that gives the same ones for the same seed (SplitMix64).
+/// A generator of random numbers that gives the same numbers for the same seed (SplitMix64).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 

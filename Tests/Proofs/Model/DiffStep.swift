@@ -1,7 +1,7 @@
 import SQLCipherKit
 import SQLCipherKitSync
 
-/// Compares a copy of the database with what some steps make of it, and turns the copy into that.
+/// Compares a copy of the database with the result of some steps, and turns the copy into that result.
 struct DiffStep: Step {
     var body: [any Step]
 

@@ -64,7 +64,7 @@ struct VetoStep: Step {
     var step: SQLStep
 
     func run(in world: World) throws {
-        // OR FAIL commits what was done before it fails.
+        // OR FAIL commits the changes before it fails.
         guard !world.isAborted, !world.reference.isInTransaction, !step.sql.contains("OR FAIL") else { return }
         _ = try world.reference.must("BEGIN IMMEDIATE")
         let changes = sqlite3_total_changes64(world.reference.db)
@@ -78,7 +78,7 @@ struct VetoStep: Step {
         let found = try Outcome.of {
             .rows(try Contents.rows(world.db, SQL(raw: step.sql), StatementArguments(step.values.map { $0 })))
         }
-        // RAISE(FAIL) commits, too, what was done before it: then the hook comes first.
+        // RAISE(FAIL) commits the changes before it, too: then the hook comes first.
         if outcome.isError { return try world.expect(Outcome.refused(.callback).agrees(with: found) ? found : outcome, found) }
         // Deferred foreign keys are checked before the hook is asked.
         if violations != 0 {

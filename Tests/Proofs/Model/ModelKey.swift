@@ -71,7 +71,7 @@ struct ModelKey: Hashable, Sendable, CustomStringConvertible {
         return key
     }
 
-    /// True if this key opens a file with the key `file`. A random salt is not that of any key.
+    /// True if this key opens a file with the key `file`. A random salt belongs to no key.
     func opens(_ file: ModelKey) -> Bool {
         let fitsSalt = ownSalt == nil || ownSalt == file.fileSalt
         // Only a passphrase and an authentication code need the salt.
@@ -87,7 +87,7 @@ struct ModelKey: Hashable, Sendable, CustomStringConvertible {
     /// The outcome of opening a file with this key.
     func opening(_ file: ModelKey) -> Outcome {
         if opens(file) { return .done }
-        // A plaintext header looks like that of a plaintext database.
+        // A plaintext header looks like the header of a plaintext database.
         if settings == .header || file.settings == .header { return .error }
         return .refused(file.isPlaintext ? .notEncrypted : .wrongKeyOrNotADatabase)
     }

@@ -23,7 +23,7 @@ struct Item: SQLRecord, Equatable {
         ]
     }
 
-    /// Reads what ``selection`` gives.
+    /// Reads the rows of ``selection``.
     init(_ row: [SQLValue]) {
         if case .integer(let value) = row[0] { id = value }
         name = if case .text(let value) = row[1] { value } else { "?" }

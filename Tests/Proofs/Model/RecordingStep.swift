@@ -2,14 +2,14 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitSync
 
-/// Records what some steps change, and applies it to a copy of the database of before: the copy must become equal, and with the
+/// Records the changes of some steps, and applies them to a copy of the former database: the copy must become equal, and with the
 /// inverse as before.
 struct RecordingStep: Step {
     var body: [any Step]
 
     func run(in world: World) throws {
         guard !world.isAborted, !world.reference.isInTransaction else { return }
-        // Such a table removes rows by itself when a changeset inserts others before it deletes those.
+        // Such a table removes rows by itself when a changeset inserts other rows before it deletes them.
         let replacing = "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%ON CONFLICT REPLACE%'"
         guard try world.reference.must(replacing).isEmpty else { return }
         let copy = try world.copyOfMain()
@@ -38,7 +38,7 @@ struct RecordingStep: Step {
         try same(before, try Self.tables(copy), "undone")
     }
 
-    /// The rows of all tables with a primary key, in the order of that key, without what is calculated.
+    /// The rows of all tables with a primary key, in the order of that key, without generated columns.
     static func tables(_ db: Connection) throws -> [String: String] {
         var found: [String: String] = [:]
         for name in try db.fetchAll(String.self, "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'") {

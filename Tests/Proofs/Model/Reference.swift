@@ -124,7 +124,7 @@ final class Reference {
         try Data(bytes: bytes, count: Int(count)).write(to: URL(fileURLWithPath: path))
     }
 
-    /// Copies a database over another one of this connection, or of another.
+    /// Copies a database over another database of this connection, or of another connection.
     static func copy(_ source: Reference, _ name: String, over target: Reference, _ targetName: String) throws {
         guard let backup = sqlite3_backup_init(target.db, targetName, source.db, name) else {
             throw Unexpected(description: "the reference cannot copy: \(String(cString: sqlite3_errmsg(target.db)))")

@@ -33,7 +33,7 @@ struct ChangeKeyStep: Step {
             guard !world.db.isOpen else { throw Mismatch(description: "the connection is open after a change of key with a new file") }
             return try world.reopen()
         }
-        // The database is attached again, as the last one.
+        // The database is attached again, as the last database.
         let file = world.file(of: schema)!
         _ = try world.reference.must("DETACH ?", [.text(schema)])
         _ = try world.reference.must("ATTACH ? AS ?", [.text(world.plainPath(file)), .text(schema)])

@@ -15,7 +15,7 @@ struct Runner {
     func end() { try? FileManager.default.removeItem(at: folder) }
 
     /// Runs a program.
-    /// - Returns: what it found; nil if both worlds agreed.
+    /// - Returns: the difference; nil if both worlds agreed.
     func run(_ program: Program) -> String? {
         let place = folder.appendingPathComponent("run")
         defer { if program.onDisk || program.steps.contains(where: { !($0 is SQLStep) }) { try? FileManager.default.removeItem(at: place) } }

@@ -31,7 +31,7 @@ func indented(_ steps: [any Step]) -> String {
     steps.flatMap { "\($0)".split(separator: "\n", omittingEmptySubsequences: false) }.map { "    \($0)\n" }.joined()
 }
 
-/// The steps without a part of them: long parts first, then single ones.
+/// The steps without a part of them: long parts first, then single steps.
 func shorter(_ steps: [any Step]) -> [[any Step]] {
     var found: [[any Step]] = []
     var size = steps.count

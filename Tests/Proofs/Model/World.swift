@@ -2,7 +2,8 @@ import CSQLCipher
 import Foundation
 import SQLCipherKit
 
-/// The databases that a program runs against: the package's connection to encrypted files, and the reference's to plaintext ones.
+/// The databases that a program runs against: the package's connection to encrypted files, and the reference's connection to
+/// plaintext files.
 final class World {
     let folder: URL
     private(set) var db: Connection

@@ -14,7 +14,7 @@ struct ProofDatabase {
         return Int(truncatingIfNeeded: (z ^ (z >> 27)) >> 1)
     }
 
-    /// Makes the commit after the last one, in the open transaction.
+    /// Makes the commit after the last commit, in the open transaction.
     func commit(_ db: Connection) throws -> Int {
         try db.execute("CREATE TABLE IF NOT EXISTS commits(number INTEGER)")
         try db.execute("CREATE TABLE IF NOT EXISTS item(id INTEGER PRIMARY KEY, value INTEGER, text TEXT)")
@@ -27,7 +27,7 @@ struct ProofDatabase {
     }
 
     /// The number of the last commit.
-    /// - Throws: ``Finding`` if the content is not that of the commit.
+    /// - Throws: ``Finding`` if the content is not the commit's content.
     func check(_ db: Connection) throws -> Int {
         guard try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name = 'item'") == 1 else { return 0 }
         let last = try db.fetchOne(Int.self, "SELECT max(number) FROM commits") ?? 0

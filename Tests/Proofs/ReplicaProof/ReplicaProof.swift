@@ -3,7 +3,7 @@ import SQLCipherKit
 import SQLCipherKitReplication
 
 /// Kills a writer with its replica, and a follower, at random moments, and checks that the store has everything that was
-/// acknowledged, and that what is restored and followed is a prefix of the commits.
+/// acknowledged, and that each restored or followed state is a prefix of the commits.
 @main struct ReplicaProof {
     static func main() async throws {
         var options = ["--seed": 1, "--cases": 20, "--minutes": 0], arguments = Array(CommandLine.arguments.dropFirst())
@@ -127,7 +127,7 @@ struct ProofRun {
             guard commit >= acknowledged else { throw Finding("commit \(acknowledged) was acknowledged, and \(commit) is restored") }
             guard commit >= last else { throw Finding("commit \(last) was there before, and \(commit) is restored") }
             last = commit
-            // Restores that are killed go on in the next one, in this round or in a later one.
+            // Restores that are killed continue in the next restore, in this round or in a later round.
             for _ in 0..<below(4) {
                 let restorer = try start("restorer", folder)
                 try await Task.sleep(for: .milliseconds(Int(below(150))))

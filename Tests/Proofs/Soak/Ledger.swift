@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The writers' knowledge of rows: those whose call has returned, and those whose outcome is uncertain. A writer keeps its latest
+/// The writers' knowledge of rows: rows whose call has returned, and rows whose outcome is uncertain. A writer keeps its latest
 /// rows only.
 final class Ledger: Sendable {
     static let window = 100

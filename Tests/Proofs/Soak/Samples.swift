@@ -7,8 +7,9 @@ enum Measure: String, CaseIterable, Sendable {
 
     var unit: String { self == .descriptors || self == .threads ? "" : " KiB" }
 
-    /// The growth allowed over a whole run, beside a twentieth of the measure. Memory: what the allocator keeps in its
-    /// threads' arenas. The heap is what is in use, without that. The log: it is between nothing and `maximumWALSize` at any time.
+    /// The growth allowed over a whole run, beside a twentieth of the measure. Memory: the bytes that the allocator keeps in its
+    /// threads' arenas. The heap: the bytes in use, without those arenas. The log: its size is between nothing and `maximumWALSize`
+    /// at any time.
     var tolerance: Double {
         switch self {
         case .memory: 8 * 1024

@@ -38,7 +38,7 @@ struct SoakOptions {
     }
 }
 
-/// Prints a line at once: what reads it may be waiting, and the process may be killed.
+/// Prints a line at once: its reader may be waiting, and the process may be killed.
 func say(_ text: String) {
     print(text)
     fflush(nil)

@@ -87,7 +87,7 @@ extension SoakSite {
 
     // MARK: The end
 
-    /// Each file has exactly what its writers were told. What is uncertain may be there or not, but never half.
+    /// Each file has exactly the rows that its writers were told of. Uncertain rows may be there or not, but never half.
     func judgeContent() async throws {
         let last = try await pool.read { db in
             var rows: [[Int]] = []

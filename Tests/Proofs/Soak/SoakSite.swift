@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Synchronization
 
-/// The files of a run, the pool over them, and what the tasks know.
+/// The files of a run, the pool over them, and the knowledge of the tasks.
 final class SoakSite: Sendable {
     static let writers = 3
 

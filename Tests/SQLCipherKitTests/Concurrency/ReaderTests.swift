@@ -49,7 +49,7 @@ import TestSupport
 
         @Test func readersAreOpenedOnDemandAndClosedWhenIdle() async throws {
             let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: .pool { $0.readerIdleTime = .milliseconds(20) })
-            // SQLite keeps descriptors of the database itself, whose locks go with the first one that is closed.
+            // SQLite keeps descriptors of the database itself, whose locks go when the first descriptor is closed.
             func connections() throws -> Int {
                 let folder = "/proc/self/fd"
                 return try FileManager.default.contentsOfDirectory(atPath: folder).filter {

@@ -15,7 +15,7 @@ import TestSupport
         key = try .passphrase("k", cipher: .quick)
     }
 
-    /// Two tables; a page in the middle of the first one is overwritten.
+    /// Two tables; a page in the middle of the first table is overwritten.
     private func make(_ mode: DatabaseConfiguration.JournalMode, cipher: CipherConfiguration = .quick) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
@@ -95,7 +95,7 @@ import TestSupport
         #expect(try again.main.verify().problems.count == 1)
     }
 
-    /// With the right key at last, after wrong ones on connections of their own.
+    /// With the right key at last, after wrong keys on separate connections.
     @Test func wrongKeyIsDistinguishedFromDamage() throws {
         var plain = CipherConfiguration.quick
         plain.plaintextHeaderSize = 32

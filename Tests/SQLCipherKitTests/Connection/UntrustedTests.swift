@@ -46,7 +46,7 @@ import TestSupport
         #expect(try writer.fetchAll(String.self, "SELECT title FROM titles") == ["a", "b", "c"])
     }
 
-    /// A check of the structure computes what a column that cannot be NULL is made of: here half an hour's work.
+    /// A check of the structure computes the expression of a column that cannot be NULL: here half an hour's work.
     @Test func endlessStructureCheckTimesOut() async throws {
         let path = folder.path("endless.db")
         do {

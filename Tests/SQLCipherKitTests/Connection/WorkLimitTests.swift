@@ -121,7 +121,7 @@ import TestSupport
             task.cancel()
         }
         let error = await task.value
-        // A call that throws this package's error alone has the other one in it.
+        // A call that throws only this package's error has the other error in it.
         #expect(error is CancellationError || (error as? DatabaseError)?.underlyingError is CancellationError, "\(String(describing: error))")
     }
 

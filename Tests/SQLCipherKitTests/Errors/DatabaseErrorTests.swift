@@ -139,7 +139,7 @@ import TestSupport
             let text = "\(error?.description ?? "") \(String(reflecting: error))"
             #expect(!text.contains("hunter2") && !text.contains("987654321"), "\(text)")
         }
-        // The SQL text's own words stay, and so does what a trigger says besides.
+        // The SQL text's own words stay, and so does the message of a trigger.
         #expect(error("SELECT json_extract('{}', 'visible')")?.message.contains("'visible'") == true)
         #expect(error("SELECT * FROM ft WHERE ft MATCH 'visible ^'")?.message.contains("fts5: ") == true)
         #expect(error("INSERT INTO r VALUES (\("draft"))")?.message == "not …, 'x' or y")

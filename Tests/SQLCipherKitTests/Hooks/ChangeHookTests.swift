@@ -129,7 +129,7 @@ import TestSupport
         #expect(told.names == ["log", "log tag"])
     }
 
-    /// A COMMIT that finds the database busy leaves its changes to a later one.
+    /// A COMMIT that finds the database busy leaves its changes to a later COMMIT.
     @Test func changeHookKeepsChangesOfBusyCommit() throws {
         let folder = try TemporaryFolder()
         var configuration = DatabaseConfiguration()

@@ -4,7 +4,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// A type's JSON is the same wherever it stands, and what is written in one way is read in every other.
+/// A type's JSON is the same wherever it stands, and a document written in one way is read in every other way.
 @Suite struct JSONPipelineTests {
     /// A type that says how it is coded.
     struct Stamp: Codable, Hashable, Sendable, JSONCodingCustomizable {
@@ -133,7 +133,7 @@ import TestSupport
     struct Optionals: Decodable { var meta: Outer? }
     struct Columns: Decodable { var meta: JSONColumn<Outer> }
 
-    /// JSONB, text, and what a program that knows no JSONB has stored: text as bytes.
+    /// JSONB, text, and text stored as bytes by a program without JSONB.
     @Test func everyReaderAcceptsJSONBTextAndBytes() throws {
         let text = Self.outerJSON
         let forms = try [

@@ -66,7 +66,7 @@ import TestSupport
         #expect(try other.cipher == db.main.cipher)
         try other.detach()
         _ = try Connection(.file(folder.path("b.db")), key: .passphrase("k").quick)
-        // The same passphrase, and so a salt of its own: the error tells what to do.
+        // The same passphrase, and so a salt of its own: the error names the remedy.
         let own = DatabaseLocation.file(folder.path("c.db"))
         _ = try Connection(own, key: .passphrase("k").quick)
         for attempt in [
@@ -86,7 +86,7 @@ import TestSupport
         let db = try Connection(.memory)
         let attached = try db.attach(location, as: "A b", key: .slots(secret: .passphrase("one")))
         try db.execute("CREATE TABLE \(identifier: "A b").t(x)")
-        // The database has its mark of the slots, so that older ones are refused.
+        // The database has its mark of the slots, so that older slots are refused.
         #expect(try db.fetchOne(Int.self, "SELECT generation FROM \(identifier: "A b").sqlcipherkit_key_slots") == 1)
         try attached.detach()
         let old = try Data(contentsOf: URL(fileURLWithPath: folder.path("a.db.keys")))

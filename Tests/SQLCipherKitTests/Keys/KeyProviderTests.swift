@@ -203,7 +203,7 @@ import TestSupport
     // MARK: The kernel
 
     #if os(Linux)
-        /// Where a container forbids the calls, that is what the error must say.
+        /// If a container forbids the calls, the error must say so.
         @Test(arguments: [KernelKeyring.process, .session, .user, .userSession]) func kernelKeyringProvidesKey(keyring: KernelKeyring) throws {
             let name = "sqlcipherkit-test-\(UUID().uuidString)"
             do { try keyring.add(Data("pass phrase".utf8), as: name) } catch let error as DatabaseError {
@@ -213,7 +213,8 @@ import TestSupport
                 #expect(reason(.keyring(name, in: keyring)) == .keyProvider)
                 return
             }
-            // A process does not always own what is in the user's keyring unless its session is linked to it: then reading says so.
+            // A process may not own the keys in the user's keyring unless its session is linked to that keyring: then reading says
+            // so.
             do {
                 try opens(.keyring(name, in: keyring))
                 try keyring.add(Data("wrong".utf8), as: name)

@@ -10,7 +10,7 @@ import KitSupport
     /// object that was closed lives on. So with the dynamic linker's lazy binding, which saves vector registers on the stack, and
     /// without.
     ///
-    /// A process of its own does the work and searches itself. It knows what it looks for only masked; Python's hashlib derives
+    /// A process of its own does the work and searches itself. It has the bytes to look for only masked; Python's hashlib derives
     /// it.
     @Suite struct MemoryTests {
         let folder: TemporaryFolder

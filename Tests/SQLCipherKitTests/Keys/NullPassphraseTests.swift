@@ -4,7 +4,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// Passphrases with NUL: none for a new file or a new key; those of files that have one already open them.
+/// Passphrases with NUL: refused for a new file or a new key, and accepted for existing files.
 @Suite struct NullPassphraseTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
@@ -75,7 +75,7 @@ import TestSupport
         #expect(!opens(Array(text.utf8) + [1]))
         let stripped = Array(text.utf8.reversed().drop { $0 == 0 }.reversed())
         if stripped.isEmpty { #expect(opens([0])) } else { #expect(opens(stripped)) }
-        // And gets another one.
+        // And gets another key.
         try Connection(.file(path), key: .passphrase(text).quick).changeKey(to: .passphrase("new"))
         #expect(opens(Array("new".utf8)) && !opens(Array(text.utf8)))
     }

@@ -148,7 +148,7 @@ import TestSupport
         #expect(unnoticed.isSuperset(of: [18, 19, 24]) && unnoticed.isSubset(of: [18, 19] + Array(24..<32)), "\(unnoticed.sorted())")
     }
 
-    /// So whoever guesses at one guesses at all.
+    /// So a guess at one passphrase is a guess at all of them.
     @Test func backupWithSameKeyKeepsTheSalt() throws {
         let db = try makeAccounts(.delete)
         try db.main.backup(toFileAt: copy)

@@ -19,7 +19,7 @@ import TestSupport
         case older
     }
 
-    /// A call, and how its caller comes to see what is in the file.
+    /// A call, and the way its caller gets the content of the file.
     struct Door: Sendable {
         /// The calls, which stand for their forms with `async` too; and the functions of articles, by article.
         let calls: [String]
@@ -31,7 +31,7 @@ import TestSupport
         let open: @Sendable (Bench) async throws -> [Int]
     }
 
-    /// A file, and what others have put in its place.
+    /// A file, and the file that others have put in its place.
     struct Bench {
         static let newest = 101, older = 100, foreign = 99, source = 55
         let folder: TemporaryFolder
@@ -69,7 +69,7 @@ import TestSupport
 
         func put(_ bytes: Data, _ suffix: String = "") throws { try bytes.write(to: URL(fileURLWithPath: path + suffix)) }
 
-        /// The value in the last byte of the second page becomes another one, where nothing authenticates it.
+        /// The value in the last byte of the second page changes, where nothing authenticates it.
         static let change = (offset: 4096 - 80 - 17, bits: UInt8(0x1a))
 
         func replace(by substitute: Substitute, older: Data) throws {
@@ -182,7 +182,7 @@ import TestSupport
         },
         Door(calls: ["DatabaseConverter.identify(fileAt:key:limits:)"], sees: all) { bench in
             let kind = try DatabaseConverter.identify(fileAt: bench.path, key: bench.key)
-            // A version, or settings with authentication, are those of a file whose first page the key has authenticated.
+            // A version, or settings with authentication, belong to a file whose first page the key has authenticated.
             if case .encrypted(let version, let settings) = kind { #expect((version == 4) == settings.usesHMAC) }
             return []
         },
@@ -194,7 +194,7 @@ import TestSupport
             try DatabaseConverter.decrypt(fileAt: bench.path, key: bench.key)
             return try bench.values(.plaintext)
         },
-        // The only call that takes plaintext, which is what it is for.
+        // The only call that takes plaintext, which is its purpose.
         Door(calls: ["DatabaseConverter.encrypt(fileAt:key:configuration:progress:)"], sees: [.plaintext: [Bench.foreign]]) { bench in
             try DatabaseConverter.encrypt(fileAt: bench.path, key: bench.key)
             return try bench.values()

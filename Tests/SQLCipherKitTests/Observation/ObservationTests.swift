@@ -41,7 +41,8 @@ import TestSupport
         #expect(try await titles.next() == [])
     }
 
-    /// The region of the first read is not known before its end: commits to other columns meanwhile are no reason for a second one.
+    /// The region of the first read is not known before its end: commits to other columns meanwhile are no reason for a second
+    /// read.
     @Test func firstReadIgnoresCommitsToOtherColumns() async throws {
         let database = try Store.pool.open(folder)
         try await insert("one", database)
@@ -252,7 +253,7 @@ import TestSupport
         await #expect(throws: DatabaseError.self) { try await late.next() }
     }
 
-    /// Another connection, first of this process and then of another one.
+    /// Another connection, first of this process and then of another process.
     @Test(arguments: [Store.queue, .pool]) func observationSeesOtherProcesses(store: Store) async throws {
         let database = try store.open(folder)
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }

@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// Regions made by hand, and what is told of them.
+/// Regions made by hand, and their descriptions.
 @Suite(.timeLimit(.minutes(60))) struct RegionMakingTests {
     let folder: TemporaryFolder
 
@@ -95,7 +95,7 @@ import TestSupport
         }
     }
 
-    /// Only what the region names counts, whatever the closure reads.
+    /// Only the tables and columns in the region count, whatever the closure reads.
     @Test(arguments: Store.allCases) func observationTracksOnlyGivenRegion(store: Store) async throws {
         let database = try store.open(folder)
         let reads = Lock(0)

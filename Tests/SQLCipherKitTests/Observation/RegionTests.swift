@@ -42,7 +42,7 @@ import Testing
         #expect(try region(sql) == expected)
     }
 
-    /// A statement that was compiled before the recording tells as much as a new one, and tells it each time.
+    /// A statement that was compiled before the recording reports as much as a new statement, each time.
     @Test func cachedStatementsAreRecordedEachTime() throws {
         let statement = try db.prepare("SELECT body FROM note")
         for _ in 0..<3 {
@@ -97,13 +97,13 @@ import Testing
         try db.execute("INSERT INTO main.note(title) VALUES ('two')")
         try db.execute("CREATE TABLE more(x)")
         #expect(commits.map(\.affectsTitles) == [false, false, true, true])
-        // The name is that of SQLite, however the handle was asked for.
+        // The name is SQLite's name, however the handle was requested.
         #expect(commits.prefix(3).map(\.tables) == [[DatabaseTable("tag")], [DatabaseTable("note", in: other)], [DatabaseTable("note")]])
         #expect(DatabaseTable("note", in: other) != DatabaseTable("note", in: db.main))
         #expect(DatabaseTable("note", in: db.main) == DatabaseTable("note"))
     }
 
-    /// The full-text table itself, and what its content is read from.
+    /// The full-text table itself, and the tables of its content.
     @Test func searchRegionIncludesContentTable() throws {
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
         let (_, region) = try db.recordingReads { db in

@@ -17,7 +17,8 @@ import TestSupport
 
     private func expectOnlyMain() throws { #expect(try db.schemas().map(\.name) == ["main"]) }
 
-    /// A transaction that takes the lock at once takes that of a database, too, that was attached after its statement was compiled.
+    /// A transaction that takes the lock at once also takes the lock of a database that was attached after its statement was
+    /// compiled.
     @Test(arguments: [TransactionKind.immediate, .exclusive]) func transactionLocksLaterAttachedDatabase(kind: TransactionKind) throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero

@@ -116,7 +116,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT a FROM t ORDER BY a") == ["c", "b", "a"])
     }
 
-    /// A handle outlives what it names, and then each call says so.
+    /// A handle outlives the database that it names, and then each call throws an error that says so.
     @Test func callsOnDetachedSchemaThrow() throws {
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         let gone = try db.schema("O\"THER")
@@ -144,13 +144,13 @@ import TestSupport
             let error = #expect(throws: DatabaseError.self, "\(index)") { try attempt() }
             #expect(error?.reason == .schemaName, "\(index): \(String(describing: error))")
         }
-        // Another file by the same name is what it names next.
+        // Then it names another file that is attached under the same name.
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         try gone.create(table)
         #expect(try gone.tables().map(\.name) == ["t"])
     }
 
-    /// Only what the handle names is changed.
+    /// Only the database that the handle names is changed.
     @Test func schemaCallsAffectOnlyTheirDatabase() throws {
         try db.attach(.memory, as: "other", key: .plaintext)
         let other = try db.schema("other")

@@ -5,7 +5,7 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// A database whose schema's text is not what it claims to be takes nothing over: no call runs the text.
+/// If the text in a schema is not the statement that it claims to be, nothing is copied: no call runs the text.
 @Suite struct SchemaTextTests {
     /// An object of the untrusted database, as it is made before its text is replaced.
     enum Object: String, CaseIterable {

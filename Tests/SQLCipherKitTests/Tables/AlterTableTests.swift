@@ -18,7 +18,7 @@ import Testing
         ["RENAME TO w", "ADD COLUMN e", "RENAME b TO e", "RENAME c TO b2", "DROP COLUMN b", "DROP COLUMN c", "DROP COLUMN d"]
 
     /// Changes the table u of a schema, beside a temporary table or view of the same name.
-    /// - Returns: what the schema is then, or the error.
+    /// - Returns: the schema after the change, or the error.
     private static func result(_ schema: String, _ object: String, _ change: String, beside shadow: String) throws -> [String] {
         let db = try Connection(.memory)
         defer { db.close() }

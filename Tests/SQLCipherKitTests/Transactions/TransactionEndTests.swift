@@ -69,7 +69,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 4)
     }
 
-    /// Generic code that passes on what its closure returns: a value, or how the transaction ends.
+    /// Generic code that passes on its closure's result: a value, or the end of the transaction.
     private func passing<R>(_ db: Connection, _ body: (Connection) throws -> R) throws -> R { try db.transaction(nil, body) }
 
     private func call(_ entrance: Entrance, _ end: End, _ db: Connection, _ work: @escaping Work) throws {

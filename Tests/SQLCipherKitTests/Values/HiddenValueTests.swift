@@ -181,7 +181,7 @@ import TestSupport
 
     @Test func descriptionsShowNoValue() throws {
         try samples(TemporaryFolder()) { name, sample in
-            // Without the module, and what a generic type is of.
+            // Without the module, and without the arguments of a generic type.
             let path = String(reflecting: type(of: sample)).prefix { $0 != "<" }.split(separator: ".")
             #expect(path.dropFirst().joined(separator: ".") == name)
             let text = Self.descriptions(of: sample)

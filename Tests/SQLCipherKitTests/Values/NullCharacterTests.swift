@@ -5,7 +5,8 @@ import SQLCipherKitSync
 import Testing
 import TestSupport
 
-/// SQLite ends many texts at a NUL character: what it would cut is refused, wherever text goes in; the rest is kept whole.
+/// SQLite ends many texts at a NUL character: a text that it would cut is refused, wherever text goes in; other texts are kept
+/// whole.
 @Suite struct NullCharacterTests {
     typealias Call = @Sendable (Fixture, String) throws -> Void
 

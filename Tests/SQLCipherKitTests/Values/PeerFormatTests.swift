@@ -109,7 +109,7 @@ import TestSupport
 
     @Test(arguments: peers) func peerFormatFileIsConverted(_ peer: Peer) throws {
         let db = try Connection(.memory)
-        // Columns without a type keep what they get.
+        // Columns without a type keep each value.
         try db.execute("CREATE TABLE event(id PRIMARY KEY, created, price)")
         let folder = try TemporaryFolder()
         try Self.make(peer, folder.path("peer.db"), nil)

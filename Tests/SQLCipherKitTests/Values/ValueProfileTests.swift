@@ -116,7 +116,7 @@ import TestSupport
         }
         let all = [expected.uuid, expected.date, expected.price, 1_795_249_800]
         #expect(try stored() == all)
-        // By the key, by each column, and by what SQL compares.
+        // By the key, by each column, and by a comparison in SQL.
         #expect(try db.fetchOne(Event.self, id: Self.uuid)?.id == Self.uuid)
         #expect(try db.count(Event.filter { $0.id == Self.uuid && $0.at <= Self.date && $0.price == Self.price }) == 1)
         let later = Self.date + 1
