@@ -148,7 +148,7 @@ import TestSupport
         #expect(unnoticed.isSuperset(of: [18, 19, 24]) && unnoticed.isSubset(of: [18, 19] + Array(24..<32)), "\(unnoticed.sorted())")
     }
 
-    /// So a guess at one passphrase is a guess at all of them.
+    /// So a guess at the passphrase of one file is a guess for all its copies.
     @Test func backupWithSameKeyKeepsTheSalt() throws {
         let db = try makeAccounts(.delete)
         try db.main.backup(toFileAt: copy)
