@@ -116,7 +116,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT a FROM t ORDER BY a") == ["c", "b", "a"])
     }
 
-    /// A handle outlives the database that it names, and then each call throws an error that says so.
+    /// A handle outlives what it names, and then each call says so.
     @Test func callsOnDetachedSchemaThrow() throws {
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         let gone = try db.schema("O\"THER")
