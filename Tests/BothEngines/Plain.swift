@@ -27,7 +27,7 @@ final class Plain: @unchecked Sendable {
         throw Failure(code: code, message: String(cString: sqlite3_errmsg(handle)))
     }
 
-    /// Runs statements. Returns what the last row has, its columns separated by spaces.
+    /// Runs statements. Returns the last row, its columns separated by spaces.
     @discardableResult func run(_ sql: String) throws -> String {
         var last = ""
         try sql.withCString { text in

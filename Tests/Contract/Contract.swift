@@ -3,7 +3,7 @@ import Faults
 import Foundation
 import SQLCipherKit
 
-/// Runs the drivers over the cases of all families, each case in a process of its own. Prints what is wrong and what was covered.
+/// Runs the drivers over the cases of all families, each case in a process of its own. Prints the failures and the covered cases.
 ///
 /// `Contract FOLDER DRIVER [FAMILY/NAME]…`: the driver `texts`, `kinds`, `situations`, `races`, `forks`, `memory`, `calls` or
 /// `kills`; all cases, or those whose labels begin with one of the names. With `CONTRACT_SHOWS` in the environment, it prints the

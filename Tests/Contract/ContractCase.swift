@@ -4,7 +4,7 @@ import SQLCipherKit
 /// A public call, or several that share one implementation, in a form that every driver can run in every situation.
 struct ContractCase {
     enum Effect {
-        /// Nothing changes but what the call returns.
+        /// Nothing changes except the call's result.
         case reads
         /// Rows or the schema change.
         case writes
@@ -41,8 +41,8 @@ func family(_ name: String, _ calls: (String) -> ContractCase...) -> [ContractCa
 
 /// One case.
 /// - Parameters:
-///   - prepare: makes what the call needs, before anything is looked at.
-///   - run: makes the call with what the trial gives it, and returns what it returned.
+///   - prepare: makes the objects that the call needs, before anything is checked.
+///   - run: makes the call with the trial's arguments, and returns its result.
 func call(
     _ name: String, _ effect: ContractCase.Effect = .reads, on handle: ContractCase.Handle = .connection,
     refusing: Set<Subject.Kind> = [], differs: Set<Subject.Kind> = [], isStepwise: Bool = false, waits: Bool = false, worksClosed: Bool = false,
@@ -63,7 +63,7 @@ struct BrokenPromise: Error, CustomStringConvertible {
 
 /// One run of a case: it gives the call its database and its arguments.
 final class Trial {
-    /// The role of an argument, which decides what the texts in its place may do.
+    /// The role of an argument, which decides the allowed effects of a text in its place.
     enum Role {
         /// Something that is stored, compared or searched for.
         case value
@@ -73,7 +73,7 @@ final class Trial {
         case new
         /// A path in the folder.
         case path
-        /// SQL that the caller writes: it may do what SQL may.
+        /// SQL that the caller writes: it may do anything that SQL may do.
         case sql
     }
 
@@ -126,7 +126,7 @@ final class Trial {
     /// The path of a file in the folder, of which the text is the name.
     func file(_ argument: String, _ usual: String) -> String { inFolder(text(argument, usual, .path)) }
 
-    /// - Throws: ``BrokenPromise`` unless what came back is what was sent, byte by byte.
+    /// - Throws: ``BrokenPromise`` unless the result is the sent value, byte by byte.
     func same(_ sent: String, _ back: String?) throws {
         guard let back, Array(sent.utf8) == Array(back.utf8) else { throw BrokenPromise("\(sent.debugDescription.prefix(60)) came back as \(back.debugDescription.prefix(60))") }
     }

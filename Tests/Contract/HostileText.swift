@@ -1,6 +1,6 @@
 import Foundation
 
-/// Texts in place of a name, a value, a path or SQL, which must stay what they are.
+/// Texts in place of a name, a value, a path or SQL, which must stay unchanged.
 enum HostileText {
     private static let key = "x'" + String(repeating: "ab", count: 32) + "'"
 
@@ -17,7 +17,7 @@ enum HostileText {
         String(repeating: "a", count: 70_000), String(repeating: "(", count: 5_000), String(repeating: "🗝️", count: 2_000),
     ]
 
-    /// SQL that tries to reach a key, a cipher setting, what is remembered of keys, or a file.
+    /// SQL that tries to reach a key, a cipher setting, a remembered key, or a file.
     static let sql: [String] = [
         "PRAGMA key = 'k'", "PRAGMA rekey = 'k'", "PRAGMA hexkey = '00'", "PRAGMA hexrekey = '00'", "PRAGMA textkey = 'k'",
         "PRAGMA cipher_log = 'outside.txt'", "PRAGMA cipher_log_level = TRACE", "PRAGMA cipher_page_size = 8192",

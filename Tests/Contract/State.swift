@@ -4,7 +4,7 @@ import SQLCipherKit
 
 /// All that a call which throws must leave as it was, in lines that can be compared.
 struct State {
-    /// The names of the files, and of what is open.
+    /// The names of the files, and of the open objects.
     let files: [String], descriptors: [String], temporary: [String], process: [String]
     let connection: [String]
     let isInTransaction: Bool

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A database of one kind in a folder of its own, and what is open of it.
+/// A database of one kind in its own folder, and the objects that are open on it.
 final class Subject {
     enum Kind: String, CaseIterable {
         case passphrase, raw, salted, slots, plaintext, memory, attached, readOnly, log, utf16
@@ -39,7 +39,7 @@ final class Subject {
     private var opened: Connection?
     private var lent: DatabaseWriter?
 
-    /// The subject's files are those of a template, which is made once.
+    /// The subject's files are copies of a template, which is made once.
     init(_ kind: Kind, template: String, folder: String, sharing: Sharing = .queue) throws {
         (self.kind, self.folder, self.sharing) = (kind, folder, sharing)
         try? FileManager.default.removeItem(atPath: folder)

@@ -69,7 +69,7 @@ extension FuzzTarget {
         return FileNotes(of: folder.path("a.db"), named: "fuzz")
     }
 
-    /// The objects of a replica, and what is sealed in them.
+    /// The objects of a replica, and their sealed content.
     static let replica = FuzzTarget(name: "replica", maximumBytes: 4096) {
         let key = try ReplicaKey(.raw(rawKey), salt: Array(rawKey.prefix(16)))
         let term = Array(1...8 as ClosedRange<UInt8>), tag = [UInt8](repeating: 9, count: 16)

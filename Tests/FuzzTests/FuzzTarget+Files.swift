@@ -11,7 +11,8 @@ extension FuzzTarget {
         return folder.path(name)
     }
 
-    /// A small database with what a file can demand work for: indexes, a view, a trigger, JSON, full text, a generated column.
+    /// A small database with everything in a file that can demand work: indexes, a view, a trigger, JSON, full text, a generated
+    /// column.
     private static func sample(_ name: String, journal: DatabaseConfiguration.JournalMode = .delete) throws -> Connection {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = journal

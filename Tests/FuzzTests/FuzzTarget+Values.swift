@@ -34,7 +34,7 @@ extension FuzzTarget {
         else { return }
         let again = try JSONValue(jsonb: written)
         try require(again == value, "a value differs when it was written as JSONB and read again")
-        // The engine reads what this package reads, to the depth that it allows.
+        // The engine reads the same documents as this package, to the depth that it allows.
         guard value.depth < 500, !input.contains(0) else { return }
         let db = try Connection(.memory)
         defer { db.close() }

@@ -8,7 +8,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
     let maximumBytes: Int
     /// Valid inputs, from which others are made.
     let seeds: @Sendable () throws -> [[UInt8]]
-    /// - Throws: ``Finding`` if what the package says of the input contradicts itself or the engine.
+    /// - Throws: ``Finding`` if the package's results for the input contradict each other or the engine.
     let body: @Sendable ([UInt8]) throws -> Void
 
     var testDescription: String { name }

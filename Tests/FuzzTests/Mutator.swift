@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Makes inputs from seeds, the same ones in every run, for where there is no libFuzzer.
+/// Makes inputs from seeds, the same inputs in every run, for systems without libFuzzer.
 struct Mutator: RandomNumberGenerator {
     private var random: SeededGenerator
 

@@ -63,7 +63,7 @@ package enum OddTables {
         }
     }
 
-    /// Some hundred changes of every kind, those that a constraint forbids left out.
+    /// Some hundred changes of every kind, without changes that a constraint forbids.
     package static func change(_ db: Connection, _ random: inout SeededGenerator, count: Int, tables: [String] = OddTables.tables + ["words"]) throws {
         try db.transaction { db in
             for _ in 0..<count {

@@ -100,7 +100,7 @@ package struct QueryForms {
         return limit ? text + " LIMIT 60" : text
     }
 
-    /// The FROM clause; what it offers goes into the innermost scope.
+    /// The FROM clause; its tables go into the innermost scope.
     private mutating func sources(_ common: [Source]) -> String {
         var text = source(common)
         for _ in 0..<any([0, 0, 1, 1, 1, 2, 3]) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Notes what protection is set, which Linux does not have.
+/// Notes the protection that is set, which Linux does not have.
 final class FileManager: Sendable {
     static let `default` = FileManager()
     nonisolated(unsafe) static var seen: [String: String] = [:]

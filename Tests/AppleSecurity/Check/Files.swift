@@ -11,7 +11,7 @@ private func withFolder(_ body: (URL) throws -> Void) throws {
     try body(folder)
 }
 
-/// The folder, and what is there of the database's files.
+/// The folder, and the files of the database that exist.
 func checkFileProtection() throws {
     try withFolder { folder in
         let folder = folder.path, location = DatabaseLocation.file("\(folder)/notes.db")

@@ -97,7 +97,7 @@ try digits.store(Data(raw.map { String(format: "%02x", $0) }.joined().utf8))
 expect(try same(digits.key(), .raw(raw)))
 expect(try passphrase.delete() && digits.delete())
 
-// Synchronized only where that is said, and apart from what is not.
+// Synchronized only on request, and apart from items that are not synchronized.
 let synchronised = try KeychainItem(service: service, account: "s", accessibility: .afterFirstUnlock, isSynchronized: true)
 try synchronised.store(raw)
 expect(StandIn.items[0]["synchronizable"] as? Bool == true)
@@ -124,7 +124,7 @@ let newDigits = try KeychainItem(service: service, account: "new", as: .hexadeci
 expect(try same(newDigits.loadOrCreateKey(), newDigits.key()) && (StandIn.items[0]["value"] as? NSData)?.length == 64)
 try newDigits.delete()
 expectError(.invalidArgument) { _ = try passphrase.loadOrCreateKey() }
-// Another process deletes the item while this one replaces its key.
+// Another process deletes the item while this process replaces its key.
 try new.store(raw)
 try new.delete()
 StandIn.beforeAdding = {
@@ -161,7 +161,7 @@ expect(try same(KeySource.keychain(service: service, account: "login", as: .raw)
 expect(try login.delete() && KeySource.keychain(service: service, as: .raw).key() == nil)
 StandIn.isEntitled = true
 
-// The Secure Enclave: what is stored is not the key, and only the Enclave's key opens it.
+// The Secure Enclave: the stored bytes are not the key, and only the Enclave's key opens them.
 let enclave = try EnclaveKey(tag: "com.example.wrapping", accessGroup: "TEAM.shared", requires: .userPresence)
 expectError(.keyProvider, saying: "there is no key") { _ = try enclave.decrypt(Data(raw)) }
 let wrapped = try KeychainItem(service: service, account: "wrapped", enclaveKey: enclave)

@@ -21,7 +21,7 @@ public enum StandIn {
     static func wanted(_ query: [String: Any], also more: Set<String>) -> [String: Any]? {
         guard Set(query.keys).isSubset(of: names.union(more)), query["class"] != nil else { return nil }
         var wanted = query.filter { names.contains($0.key) }
-        // Without it, only what is not synchronized; and the two keychains are apart.
+        // Without it, only items that are not synchronized; and the two keychains are apart.
         wanted["synchronizable"] = query["synchronizable"] ?? false
         wanted["data protection"] = query["data protection"] ?? false
         return wanted

@@ -6,7 +6,7 @@ import TestSupport
 
 /// Promise 1: an allocation or a system call of the call fails, once or from then on, or it is interrupted at a step.
 extension Driver {
-    /// - Parameter faults: what fails; allocations need nothing, all others the library in LD_PRELOAD.
+    /// - Parameter faults: the calls that fail; allocations need nothing, all others the library in LD_PRELOAD.
     func runFaults(_ faults: [Fault]) {
         let kinds = faults.flatMap { [($0, Fault.Length.once), ($0, .forGood)] }
         for item in cases {

@@ -4,7 +4,7 @@ import KitSupport
 import SQLCipherKit
 import TestSupport
 
-/// Promise 2: killed at any change of a file, there is what was there before or all of it; once it has returned, all of it.
+/// Promise 2: killed at any change of a file, a call has changed nothing or everything; once it has returned, everything.
 extension Driver {
     func runKills() {
         for item in cases where item.changesFiles {
@@ -38,7 +38,7 @@ extension Driver {
             Isolated.at("\(item.label) on \(kind), killed at change \(number)")
             let ready = Isolated.child { _ = try trial(item, kind) }
             guard ready == 0 else { return Isolated.fail("it could not be prepared: \(ready)") }
-            // Only the call itself is counted: what it needs is there.
+            // Only the call itself is counted: its preparations are done.
             let status = Isolated.child(struckAt: number) {
                 let trial = Trial(try Subject(reopening: kind, folder: folder + "/place"))
                 setenv("TMPDIR", folder + "/place/temporary", 1)

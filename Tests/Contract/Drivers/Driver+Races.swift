@@ -2,8 +2,9 @@ import Foundation
 import SQLCipherKit
 import TestSupport
 
-/// Promise 5, with threads: several make the call at once, while another interrupts or closes what they use. Calls may throw; none
-/// traps, hangs or tells a secret, and the file is whole. The thread sanitizer looks on in scripts/workshop/check-threads.
+/// Promise 5, with threads: several threads make the call at once, while another thread interrupts or closes the object that they
+/// use. Calls may throw; none traps, hangs or tells a secret, and the file is whole. The thread sanitizer looks on in
+/// scripts/workshop/check-threads.
 extension Driver {
     enum Race: String, CaseIterable { case alone, interrupted, closed }
 
@@ -64,7 +65,7 @@ extension Driver {
             }
         }
         for case .failure(let error) in runners.flatMap(\.results) {
-            // Threads find what others have written.
+            // Threads find the rows of other threads.
             if error is BrokenPromise { continue }
             Isolated.countThrown()
             if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }

@@ -42,7 +42,7 @@ extension Driver {
     ) throws {
         let after = try State(trial.subject)
         let more = Set(after.files).subtracting(before.files).subtracting(usualNames)
-        // A path that the caller gave, and what belongs to a database there.
+        // A path that the caller gave, and the files that belong to a database there.
         let isAllowed = { (name: String) in argument.role == .path && !text.isEmpty && ("/" + name).hasPrefix("/" + text.drop { $0 == "/" }) }
         for name in more where !isAllowed(name) { Isolated.fail("there is a file \(name)") }
         if after.bytes["outside.txt"] != before.bytes["outside.txt"] { Isolated.fail("outside.txt has changed") }

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import TestSupport
 
-/// The parts that all drivers share: folders, and one call with a look at what it has left.
+/// The parts that all drivers share: folders, and one call with a check of its effects.
 struct Driver {
     let folder: String
     let cases: [ContractCase]
@@ -32,7 +32,7 @@ struct Driver {
         return trial
     }
 
-    /// Makes the call, and checks what holds of every call in every situation.
+    /// Makes the call, and checks the promises of every call in every situation.
     @discardableResult
     static func attempt(_ item: ContractCase, _ trial: Trial, observes: Bool = true, checks: Bool = true) -> Result<Any, any Error> {
         let before = observes ? Result { try State(trial.subject) } : nil

@@ -3,7 +3,7 @@ import KillPoints
 import SQLCipherKit
 import TestSupport
 
-/// Runs pieces of work in processes of their own, so that what traps or hangs is one line of the report.
+/// Runs pieces of work in separate processes, so that a piece that traps or hangs is one line of the report.
 enum Isolated {
     /// The page that the parent reads after the end of a child: the number of tries, and the present one.
     nonisolated(unsafe) private static let page: UnsafeMutableRawPointer = {
@@ -22,7 +22,7 @@ enum Isolated {
 
     static func countThrown() { counters[2] += 1 }
 
-    /// Notes what is about to be tried.
+    /// Notes the next attempt.
     static func at(_ label: String) {
         counters[0] += 1
         let bytes = Array(label.utf8.prefix(4000)) + [0]
@@ -37,7 +37,7 @@ enum Isolated {
         FileHandle.standardOutput.write(Data("FAILED \(label): \(problem)\n".utf8))
     }
 
-    /// Prints what a call has answered, for a look at it.
+    /// Prints the answer of a call.
     static func show(_ result: String) { FileHandle.standardOutput.write(Data("\(label): \(result.prefix(300))\n".utf8)) }
 
     static func cover(_ promises: [Int], _ family: String) {

@@ -24,7 +24,7 @@ import Foundation
         guard value == expected else { throw Failure(description: "\(what): \(value), not \(expected)") }
     }
 
-    /// Both layers in turn, in one process: each reads what the other has written.
+    /// Both layers in turn, in one process: each reads the other's rows.
     static func turns(_ path: String) throws {
         let date = Date(timeIntervalSince1970: 1_795_249_800.25)
         do {

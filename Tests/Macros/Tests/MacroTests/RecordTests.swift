@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// Records of the macro beside the same ones by `Codable`, in one table.
+/// Records of the macro beside the same records by `Codable`, in one table.
 @Record("named", indexes: [SQLIndex("named_artist", on: [.column("artist_name")])])
 struct Named: Equatable {
     static let columnNaming = ColumnNaming.snakeCase
@@ -12,7 +12,7 @@ struct Named: Equatable {
 }
 
 @Suite struct RecordTests {
-    /// A naming holds for the macro's columns as for those of coding keys.
+    /// A naming holds for the macro's columns as for columns of coding keys.
     @Test func columnNamingAppliesToMacroColumns() throws {
         let db = try Connection(.memory)
         try db.create(Named.table)

@@ -5,7 +5,7 @@ import SQLCipherKitReplication
 /// `ReplicaPeer writer|follower|check FOLDER ENDPOINT`: a program on a host of its own, for
 /// scripts/workshop/lib/replica_network.py.
 ///
-/// The writer commits and replicates, and notes in `stored` what was acknowledged. The follower notes in `followed` where it is,
+/// The writer commits and replicates, and notes the acknowledged commits in `stored`. The follower notes in `followed` where it is,
 /// and in `found` what must not be. Both run until they are killed. `check` restores, and compares.
 @main struct ReplicaPeer {
     let folder: String
@@ -79,7 +79,7 @@ import SQLCipherKitReplication
         print(try database.check(db))
     }
 
-    /// Replaces what a file says, in one step.
+    /// Replaces the content of a file, in one step.
     private func note(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name), options: .atomic)
     }
