@@ -80,7 +80,7 @@ extension Connection {
         var shadowTables: Set<SQLName> = []
         for schema in try schemas() {
             shadowTables.formUnion(try schema.shadowTables())
-            for table in try schema.objects("m.type = 'virtual'") where restricted.contains(SQLName(table)) {
+            for table in try schema.objects(.virtual) where restricted.contains(SQLName(table)) {
                 throw DatabaseError.invalidArgument("\(table) is a virtual table: list it with all columns, or not at all")
             }
         }

@@ -11,11 +11,9 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is no longer attached, ``DatabaseError/Reason/closed``, or
     ///   SQLite's error if the schema cannot be read.
     public func tables() throws -> [Table] {
-        var tables: [Table] = []
-        for name in try objects("m.name NOT LIKE 'sqlite^_%' ESCAPE '^'", order: "lower(m.name)") {
-            if let table = try table(name) { tables.append(table) }
-        }
-        return tables
+        let names = try forms().map(\.name).filter { !$0.hasNamePrefix("sqlite_") }
+        func folded(_ name: String) -> [UInt8] { name.utf8.map(\.lowercasedASCII) }
+        return try names.sorted { folded($0).lexicographicallyPrecedes(folded($1)) }.compactMap { try table($0) }
     }
 
     /// The table, view or virtual table of a name; nil if there is none.

@@ -11,26 +11,24 @@ extension Schema {
     }
 
     /// The kind of a table; nil if there is no table, view or virtual table of that name.
-    package func form(of table: String) throws -> TableForm? {
-        try live()
-        let found: (String, Table.Kind, Bool, Bool)? = try connection.fetchOne(
-            """
-            SELECT name, type, wr, strict FROM pragma_table_list(\(table.cName("the name of a table")))
-            WHERE schema = \(name) COLLATE NOCASE
-            """)
-        return found.map { TableForm(name: $0.0, kind: $0.1, isWithoutRowID: $0.2, isStrict: $0.3) }
+    package func form(of table: String) throws -> TableForm? { try forms(table).first }
+
+    /// The names of the objects of some kinds, in the order of their bytes.
+    package func objects(_ kinds: Table.Kind...) throws -> [String] {
+        try forms().filter { kinds.contains($0.kind) }.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The names of the tables, views and virtual tables that match a condition on `m`, a row of `pragma_table_list`.
-    package func objects(_ condition: SQL, order: SQL = "m.name") throws -> [String] {
-        try live()
-        return try connection.fetchAll(
-            String.self,
-            "SELECT m.name FROM pragma_table_list AS m WHERE m.schema = \(name) COLLATE NOCASE AND \(condition) ORDER BY \(order)")
+    /// The tables, views and virtual tables; with a name, the one of that name.
+    ///
+    /// The pragma reads this database alone. The function `pragma_table_list` takes no database: it would lock every attached file
+    /// for reading, wait for their writers, and in a transaction keep those locks until the end.
+    func forms(_ table: String? = nil) throws -> [TableForm] {
+        let rows: [(String, String, Table.Kind, Int, Bool, Bool)] = try rows("table_list", table)
+        return rows.map { TableForm(name: $0.1, kind: $0.2, isWithoutRowID: $0.4, isStrict: $0.5) }
     }
 
     /// The tables in which virtual tables keep their content.
-    package func shadowTables() throws -> Set<SQLName> { try objects("m.type = 'shadow'").nameSet }
+    package func shadowTables() throws -> Set<SQLName> { try objects(.shadow).nameSet }
 
     /// The ordinary columns of a table, neither generated nor hidden, in order.
     package func storedColumns(of table: String) throws -> [String] {
@@ -83,7 +81,7 @@ extension Schema {
         _ pragma: String, _ argument: String?
     ) throws -> [(A, B, repeat each T)] {
         try live()
-        let argument = try argument?.cName("a name").quotedSQLLiteral
+        let argument = try argument?.cName("the name of a table").quotedSQLLiteral
         let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0))" } ?? "")
         return try connection.prepare(SQL(raw: text)).fetchAll()
     }

@@ -54,14 +54,10 @@ extension Schema {
 
     /// The ordinary tables, in the order of their creation.
     private func copyableTables() throws -> [String] {
-        try connection.fetchAll(
-            String.self,
-            """
-            SELECT s.name FROM \(raw: qualified("sqlite_schema")) AS s
-            JOIN pragma_table_list(s.name) AS l ON l.schema = \(name) COLLATE NOCASE AND l.name = s.name
-            WHERE s.type = 'table' AND l.type = 'table' AND s.name NOT LIKE 'sqlite^_%' ESCAPE '^' ORDER BY s.rowid
-            """
-        ).filter { !$0.isKeptFromSQL }
+        let ordinary = try objects(.table).nameSet
+        let names = try connection.fetchAll(
+            String.self, "SELECT name FROM \(raw: qualified("sqlite_schema")) WHERE type = 'table' ORDER BY rowid")
+        return names.filter { ordinary.contains(SQLName($0)) && !$0.hasNamePrefix("sqlite_") && !$0.isKeptFromSQL }
     }
 
     /// The name as the schema spells it.

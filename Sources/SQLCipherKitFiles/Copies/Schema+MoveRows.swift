@@ -87,19 +87,15 @@ private struct RowMover {
 
     func move(_ table: String, _ condition: SQL) throws -> Int {
         let columns = try columns(of: table), key = try key(of: table)
-        try requireNoActions(on: table, condition)
-        let identity = try identify()
+        let identity = try identify(target, Self.arrivals, "number INTEGER PRIMARY KEY, identity BLOB", "0, randomblob(16)")
+        _ = try identify(
+            source, Self.moves, "number INTEGER PRIMARY KEY, source TEXT NOT NULL, identity BLOB NOT NULL", "0, '', randomblob(16)")
         // Each step is on the disk before the next one, in the other file, relies on it.
         try target.makeDurable()
         var move = Move(number: 0, table: table), count = 0
-        // The rows leave the table.
-        try db.transaction { db in
-            try db.execute(
-                """
-                CREATE TABLE IF NOT EXISTS \(raw: source.qualified(Self.moves))(
-                    number INTEGER PRIMARY KEY, source TEXT NOT NULL, identity BLOB NOT NULL)
-                """)
-            try db.execute("INSERT OR IGNORE INTO \(raw: source.qualified(Self.moves)) VALUES (0, '', randomblob(16))")
+        // The rows leave the table. The condition and triggers may read the target.
+        try transaction(locking: source, target) { db in
+            try requireNoActions(on: table, condition)
             repeat { move = Move(number: .random(in: 1...(.max)), table: table) } while try isKnown(move)
             try db.execute("INSERT INTO \(raw: source.qualified(Self.moves)) VALUES (\(move.number), \(table), \(identity))")
             let rows = source.qualified(move.rows), place = source.qualified(table), list = columns.joined(separator: ", ")
@@ -129,31 +125,33 @@ private struct RowMover {
     /// - Returns: how many moves were unfinished.
     @discardableResult
     func finish() throws -> Int {
-        guard try source.hasTable(Self.moves), let identity = try identity() else { return 0 }
+        guard try has(Self.moves, in: source), let identity = try identity(of: target, Self.arrivals) else { return 0 }
         let moves: [Move] = try db.fetchAll(
             "SELECT number, source FROM \(raw: source.qualified(Self.moves)) WHERE number > 0 AND identity = \(identity)")
         for move in moves {
             try arrive(move)
             try forget(move)
         }
-        // Notes of moves whose rows are gone from the source.
-        let finished: SQL = """
-            FROM \(raw: target.qualified(Self.arrivals)) WHERE number > 0
-            AND identity = (SELECT identity FROM \(raw: source.qualified(Self.moves)) WHERE number = 0)
-            AND number NOT IN (SELECT number FROM \(raw: source.qualified(Self.moves)))
+        // Notes of moves whose rows are gone from the source, which is read after them: there a move is noted first.
+        let arrived: [Int64] = try db.fetchAll(
             """
-        // A transaction locks both databases, always in one order: two connections do not wait for each other.
-        if try db.fetchOne(Int.self, "SELECT count(*) \(finished)") != 0 {
-            try db.transaction { try $0.execute("DELETE \(finished)") }
+            SELECT number FROM \(raw: target.qualified(Self.arrivals))
+            WHERE number > 0 AND identity = \(self.identity(of: source, Self.moves))
+            """)
+        if arrived.isEmpty { return moves.count }
+        let unfinished: [Int64] = try db.fetchAll("SELECT number FROM \(raw: source.qualified(Self.moves))")
+        try source.makeDurable()
+        for number in Set(arrived).subtracting(unfinished) {
+            try db.execute("DELETE FROM \(raw: target.qualified(Self.arrivals)) WHERE number = \(number)")
         }
         return moves.count
     }
 
     /// Inserts the rows into the target, unless that has been done.
     private func arrive(_ move: Move) throws {
-        try db.transaction { db in
+        try transaction(locking: source, target) { db in
             // Another process may have finished it.
-            guard try source.hasTable(move.rows), try !hasArrived(move) else { return }
+            guard try has(move.rows, in: source), try !hasArrived(move) else { return }
             let list = try columns(in: move).joined(separator: ", ")
             // Whatever the table's own constraints say, no other row makes way, and none is left out.
             try db.execute(
@@ -175,15 +173,15 @@ private struct RowMover {
     /// Removes the rows that have arrived, and then the note of it.
     private func forget(_ move: Move) throws {
         try target.makeDurable()
-        try db.transaction { _ in try dropRows(move) }
+        try transaction(locking: source) { _ in try dropRows(move) }
         try source.makeDurable()
         try db.execute("DELETE FROM \(raw: target.qualified(Self.arrivals)) WHERE number = \(move.number)")
     }
 
     /// Puts rows that could not arrive back where they were.
     private func putBack(_ move: Move, _ rowID: String?) throws {
-        try db.transaction { db in
-            guard try source.hasTable(move.rows), try !hasArrived(move) else { return }
+        try transaction(locking: source, target) { db in
+            guard try has(move.rows, in: source), try !hasArrived(move) else { return }
             let list = try columns(in: move).joined(separator: ", ")
             let (into, from) = rowID.map { ($0 + ", " + list, Self.rowID + ", " + list) } ?? (list, list)
             try db.execute(
@@ -198,6 +196,23 @@ private struct RowMover {
     private func dropRows(_ move: Move) throws {
         try db.execute("DROP TABLE IF EXISTS \(raw: source.qualified(move.rows))")
         try db.execute("DELETE FROM \(raw: source.qualified(Self.moves)) WHERE number = \(move.number)")
+    }
+
+    /// Runs `body` while no other connection writes the databases. It reads no others: with a rollback journal, a commit waits for
+    /// readers of the file, and two that read what the other one commits would wait for each other.
+    ///
+    /// The files are locked in one order, by their numbers. An immediate transaction would lock them in the order in which the
+    /// connection has attached them, which may be the reverse in another program: each would wait for the file that the other has.
+    private func transaction(locking schemas: Schema..., body: (Connection) throws -> Void) throws {
+        let files = try schemas.map { schema in (schema, try schema.path.flatMap(DatabaseFile.identity) ?? []) }
+        try db.transaction(.deferred) { db in
+            for (schema, _) in files.sorted(by: { $0.1.lexicographicallyPrecedes($1.1) }) {
+                // Locks the file, though it has no row to delete.
+                let notes = schema.isSame(as: source) ? Self.moves : Self.arrivals
+                try db.execute("DELETE FROM \(raw: schema.qualified(notes)) WHERE false")
+            }
+            try body(db)
+        }
     }
 
     // MARK: What is there
@@ -238,28 +253,30 @@ private struct RowMover {
         return stored.map(\.quotedSQLIdentifier)
     }
 
-    /// The target's identity; nil if no rows have ever been moved to it.
-    private func identity() throws -> SQLValue? {
-        guard try target.hasTable(Self.arrivals) else { return nil }
-        return try db.fetchOne(SQLValue.self, "SELECT identity FROM \(raw: target.qualified(Self.arrivals)) WHERE number = 0")
+    /// The identity of the source or the target, from its notes; nil if no rows have ever been moved from or to it.
+    private func identity(of schema: Schema, _ notes: String) throws -> SQLValue? {
+        guard try has(notes, in: schema) else { return nil }
+        return try db.fetchOne(SQLValue.self, "SELECT identity FROM \(raw: schema.qualified(notes)) WHERE number = 0")
     }
 
-    /// Gives the target an identity, if it has none.
-    private func identify() throws -> SQLValue {
-        if let identity = try identity() { return identity }
-        return try db.transaction { db in
-            let table = target.qualified(Self.arrivals)
-            try db.execute("CREATE TABLE IF NOT EXISTS \(raw: table)(number INTEGER PRIMARY KEY, identity BLOB)")
-            try db.execute("INSERT OR IGNORE INTO \(raw: table) VALUES (0, randomblob(16))")
-            guard let identity = try identity() else {
-                throw DatabaseError.misuse("the table \(Self.arrivals) does not belong to this package")
-            }
-            return identity
+    /// Gives a database notes and an identity, if it has none. Each statement locks that file alone.
+    private func identify(_ schema: Schema, _ notes: String, _ columns: String, _ first: String) throws -> SQLValue {
+        if let identity = try identity(of: schema, notes) { return identity }
+        try db.execute("CREATE TABLE IF NOT EXISTS \(raw: schema.qualified(notes))(\(raw: columns))")
+        try db.execute("INSERT OR IGNORE INTO \(raw: schema.qualified(notes)) VALUES (\(raw: first))")
+        guard let identity = try identity(of: schema, notes) else {
+            throw DatabaseError.misuse("the table \(notes) does not belong to this package")
         }
+        return identity
+    }
+
+    /// Returns whether a database has a table, without reading the other one, for which this could have to wait.
+    private func has(_ table: String, in schema: Schema) throws -> Bool {
+        try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: schema.qualified("sqlite_schema")) WHERE name = \(table)") != nil
     }
 
     private func isKnown(_ move: Move) throws -> Bool {
-        guard try source.hasTable(Self.moves) else { return false }
+        guard try has(Self.moves, in: source) else { return false }
         return try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: source.qualified(Self.moves)) WHERE number = \(move.number)") != nil
     }
 

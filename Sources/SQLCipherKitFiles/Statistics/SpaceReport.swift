@@ -98,17 +98,19 @@ extension Schema {
             let objects = try db.fetchAll(
                 SpaceRow.self,
                 SQL(raw: """
+                    WITH o AS MATERIALIZED (
+                        SELECT m.name, type, tbl_name, EXISTS (SELECT 1 FROM pragma_index_info(m.name, ?)) AS isIndex
+                        FROM \(qualified("sqlite_schema")) AS m WHERE rootpage > 0)
                     SELECT s.name, coalesce(o.type, 'table'), coalesce(o.tbl_name, s.name), count(*),
                         sum(s.pagetype = 'internal'), sum(s.pagetype = 'leaf'), sum(s.pagetype = 'overflow'),
                         coalesce(sum(s.ncell) FILTER (
-                            WHERE s.pagetype = 'leaf' OR (s.pagetype = 'internal' AND (o.type = 'index' OR l.wr))), 0),
+                            WHERE s.pagetype = 'leaf' OR (s.pagetype = 'internal' AND o.isIndex)), 0),
                         coalesce(
                             max(length(s.path) - length(replace(s.path, '/', ''))) FILTER (WHERE s.pagetype <> 'overflow'), 0),
                         sum(s.payload), max(s.mx_payload), sum(s.unused), sum(s.pgsize), ?
-                    FROM dbstat AS s LEFT JOIN \(qualified("sqlite_schema")) AS o ON o.name = s.name AND o.rootpage > 0
-                    LEFT JOIN pragma_table_list AS l ON l.name = s.name AND l.schema = ? COLLATE NOCASE
+                    FROM dbstat AS s LEFT JOIN o ON o.name = s.name
                     WHERE s.schema = ? GROUP BY s.name ORDER BY sum(s.pgsize) DESC, s.name
-                    """, [layout.reservedBytes, name, name])
+                    """, [name, layout.reservedBytes, name])
             ).map(\.object)
             let pages = try pageCount, free = try freePageCount
             return SpaceReport(

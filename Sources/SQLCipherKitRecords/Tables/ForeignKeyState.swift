@@ -18,7 +18,7 @@ package struct ForeignKeyState {
     private let tables: Set<SQLName>
 
     package init(of schema: Schema) throws {
-        let names = try schema.objects("m.type = 'table'")
+        let names = try schema.objects(.table)
         tables = names.nameSet
         // Usually there are no violations.
         if let violations = try? schema.foreignKeyViolations(), violations.isEmpty { return }

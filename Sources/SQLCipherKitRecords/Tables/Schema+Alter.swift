@@ -75,7 +75,7 @@ extension Schema {
     /// - Throws: SQLite's error, for instance for a name that is neither a table nor an index, ``ResultCode/constraintUnique`` for
     ///   rows that are not unique, or a missing collation; or ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func reindex(_ name: String? = nil) throws {
-        try rebuildIndexes(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
+        try rebuildIndexes(try name.map { [$0] } ?? objects(.table, .shadow))
     }
 
     /// Rebuilds the indexes that sort by a collation, which is needed after its order has changed.
@@ -85,12 +85,13 @@ extension Schema {
     /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique`` for rows that are not unique in the new order; or
     ///   ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func reindex(collation: String) throws {
+        try live()
         let names = try connection.fetchAll(
             String.self,
             """
-            SELECT DISTINCT i.name FROM pragma_table_list AS m, pragma_index_list(m.name, m.schema) AS i,
-                pragma_index_xinfo(i.name, m.schema) AS x
-            WHERE m.schema = \(name) COLLATE NOCASE AND x.coll = \(collation) COLLATE NOCASE
+            SELECT DISTINCT i.name FROM \(raw: qualified("sqlite_schema")) AS m, pragma_index_list(m.name, \(name)) AS i,
+                pragma_index_xinfo(i.name, \(name)) AS x
+            WHERE m.type = 'table' AND x.coll = \(collation) COLLATE NOCASE
             """)
         try rebuildIndexes(names)
     }

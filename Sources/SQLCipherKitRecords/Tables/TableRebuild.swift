@@ -29,7 +29,7 @@ struct TableRebuild {
 
     /// Throws if the table has foreign keys or is the target of one. Used inside a transaction that enforces foreign keys.
     fileprivate func refuseForeignKeys() throws {
-        for other in try schema.objects("m.type = 'table'") {
+        for other in try schema.objects(.table) {
             let parents = try schema.foreignKeys(of: other).map(\.parent)
             guard other.isSameName(as: table) && !parents.isEmpty || parents.contains(name: table) else { continue }
             throw DatabaseError.misuse(

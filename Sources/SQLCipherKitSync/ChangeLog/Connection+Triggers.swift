@@ -57,7 +57,7 @@ extension Schema {
     fileprivate func triggersOfOthers(_ changed: Set<SQLName>) throws -> (users: [String], hasOwn: Bool) {
         let entries = try entries(where: "type = 'trigger'").filter { !$0.name.hasNamePrefix(ChangeLogStore.outside) }
         if entries.isEmpty { return ([], false) }
-        let tables = try objects("m.type IN ('table', 'virtual', 'shadow')").nameSet
+        let tables = try objects(.table, .virtual, .shadow).nameSet
         func isOwn(_ name: String) -> Bool {
             ContentSync.Suffix.triggers.contains { suffix in
                 guard name.hasSuffix(suffix) else { return false }

@@ -63,7 +63,7 @@ struct LoggedTables {
     subscript(name: String) -> LoggedTable? { places[SQLName(name)].map { all[$0] } }
 
     init(_ schema: Schema, _ names: [String], _ rules: [SQLName: ChangeLog.MergePolicy]) throws {
-        let others = try schema.objects("m.type = 'table'").nameSet
+        let others = try schema.objects(.table).nameSet
         for name in names {
             guard let form = try schema.form(of: name), form.kind == .table, !form.name.isKeptFromSQL,
                 !form.name.hasNamePrefix("sqlite_"), !form.name.hasNamePrefix(ChangeLogStore.prefix)
@@ -84,7 +84,7 @@ struct LoggedTables {
                     form.name, rules[SQLName(name)] ?? .column, columns, identity,
                     rowID: identity.columns[0].isRowID ? nil : try schema.rowIDName(of: form.name)))
         }
-        for child in try schema.objects("m.type = 'table'") {
+        for child in try schema.objects(.table) {
             for key in try schema.foreignKeys(of: child) {
                 let place = places[SQLName(child)], parent = places[SQLName(key.parent)]
                 if let place, parent == nil {

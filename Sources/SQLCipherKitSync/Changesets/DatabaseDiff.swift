@@ -315,9 +315,8 @@ extension DatabaseDiff {
     ///   collation than SQLite's own, or a row with NULL in its key.
     public func changeset(tables: [String]? = nil) throws -> Changeset {
         try looking { old, new in
-            let keyed = try self.new.database.objects(
-                "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
-            ).nameSet
+            let database = self.new.database
+            let keyed = try database.objects(.table).filter { try !database.primaryKey(of: $0).isEmpty }.nameSet
             let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
             for table in tables ?? [] where !comparable.contains(ExactText(table)) {
                 throw DatabaseError.invalidArgument(

@@ -16,7 +16,7 @@ extension Schema {
 
     private func keys(_ tables: [String]?) throws -> [RowKey] {
         var keys: [RowKey] = [], names = tables ?? []
-        if tables == nil { names = try objects("m.type = 'table'") }
+        if tables == nil { names = try objects(.table) }
         for name in names { if let key = try RowKey(of: name, in: self) { keys.append(key) } }
         return keys
     }

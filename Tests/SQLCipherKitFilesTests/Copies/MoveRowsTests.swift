@@ -108,6 +108,25 @@ import TestSupport
         try expectFinished()
     }
 
+    /// The check for referring rows and the deletion are one transaction: a row that another connection adds in between is not lost.
+    @Test func moveRowsKeepsReferringRowsAddedMeanwhile() throws {
+        try make("(id INTEGER PRIMARY KEY)", values: "(1), (2)")
+        try db.execute("CREATE TABLE child(x INTEGER REFERENCES t(id) ON DELETE CASCADE)")
+        try db.execute("INSERT INTO child VALUES (2)")
+        try db.main.setJournalMode(.wal)
+        _ = try db.settings.setEnabled(.foreignKeys, to: true)
+        let other = try impatient()[0], added = Mutex(0), calls = Mutex(0)
+        try db.register(
+            .function("adds") { () -> Bool in
+                calls.withLock { $0 += 1 }
+                if (try? other.execute("INSERT INTO child VALUES (1)")) != nil { added.withLock { $0 += 1 } }
+                return true
+            })
+        #expect(try db.main.moveRows(of: "t", to: target, where: "id = 1 AND adds()") == 1)
+        #expect(calls.withLock { $0 } > 1)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM child WHERE x = 1") == added.withLock { $0 })
+    }
+
     @Test func invalidMoveRowsCallsThrow() throws {
         try make("(a)", values: "(1)")
         try db.execute(SQLScript("CREATE TABLE main.wide(a, b); CREATE TABLE \"O'Brien\".wide(a); CREATE VIEW main.v AS SELECT 1 AS a"))
@@ -163,6 +182,63 @@ import TestSupport
         #expect(errors.withLock { $0 } == [])
         let all = try (rows(db.main) + rows(target)).map(\.[0])
         #expect(all.count == 200 && Set(all).count == 200)
+    }
+
+    /// A connection to each of the two files, which gives up at once if it is locked.
+    private func impatient() throws -> [Connection] {
+        try [("a.db", "one"), ("b.db", "two")].map { name, passphrase in
+            let db = try Connection(.file(folder.path(name)), key: .passphrase(passphrase).quick)
+            try db.settings.setBusyTimeout(.zero)
+            return db
+        }
+    }
+
+    private static func isLocked(_ file: Connection) -> Bool {
+        guard (try? file.begin()) != nil else { return true }
+        return (try? file.rollback()) == nil
+    }
+
+    /// Two programs, each with the other's file attached, that wait for one of the files: one of them has locked nothing by then.
+    /// If each had locked its own file, each would wait for the other one.
+    @Test(arguments: ["delete", "wal"]) func moveRowsBothWaysLocksFilesInOneOrder(mode: String) throws {
+        try make("(id INTEGER PRIMARY KEY, x)", values: "(1, 'x'), (2, 'y')")
+        for schema in [db.main, target] { _ = try schema.setPragma("journal_mode", to: mode) }
+        // The notes of both directions are there, so that the calls below wait where rows move.
+        try db.main.moveRows(of: "t", to: target, where: "id = 2")
+        try target.moveRows(of: "t", to: db.main, where: "false")
+        var isLocked: [Bool] = []
+        for own in 0...1 {
+            let holders = try impatient(), movers = try impatient(), probe = try impatient()[own]
+            let mover = movers[own], path = folder.path(own == 0 ? "b.db" : "a.db")
+            let other = try mover.attach(.file(path), as: "other", key: .passphrase(own == 0 ? "two" : "one").quick)
+            try mover.settings.setBusyHandler { _ in
+                isLocked.append(Self.isLocked(probe))
+                return false
+            }
+            try holders[1 - own].begin()
+            let error = #expect(throws: DatabaseError.self) { try mover.main.moveRows(of: "t", to: other, where: "true") }
+            #expect(error?.reason == .busy)
+        }
+        #expect(isLocked == [true, false] || isLocked == [false, true])
+        #expect(try rows(db.main) == [[1, "x"]] && rows(target) == [[2, "y"]])
+        try expectFinished()
+    }
+
+    /// A step that reads one file and writes the other has both locked: with a rollback journal, it waits for readers when it
+    /// commits, and the opposite step of another program would be such a reader, and wait for this one.
+    @Test(arguments: ["delete", "wal"]) func moveRowsLocksBothFilesWhereItReadsBoth(mode: String) throws {
+        try make("(id INTEGER PRIMARY KEY, x)", values: "(1, 'x'), (2, 'y')")
+        for schema in [db.main, target] { _ = try schema.setPragma("journal_mode", to: mode) }
+        let probes = try impatient(), seen = Mutex<[String: [[Bool]]]>([:])
+        try db.register(
+            .function("seen") { (place: String) -> Bool in
+                let locked = probes.map { Self.isLocked($0) }
+                seen.withLock { $0[place, default: []].append(locked) }
+                return true
+            })
+        try db.execute("CREATE TEMP TRIGGER arrives AFTER INSERT ON \"O'Brien\".t BEGIN SELECT seen('insert'); END")
+        #expect(try db.main.moveRows(of: "t", to: target, where: "id = 1 AND seen('condition')") == 1)
+        #expect(seen.withLock { $0 } == ["condition": [[true, true]], "insert": [[true, true]]])
     }
 
     /// The atomicity of a transaction over several files, for each combination of journal modes.

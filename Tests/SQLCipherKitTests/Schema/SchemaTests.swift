@@ -116,6 +116,30 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT a FROM t ORDER BY a") == ["c", "b", "a"])
     }
 
+    /// Questions about a database do not read the others, which another connection may have locked. In a transaction, each lock for
+    /// reading would stay until its end, and commits to those files would wait for it.
+    @Test func schemaQuestionsReadOneDatabase() throws {
+        let path = folder.path("other.db"), key = try DatabaseKey.passphrase("other").quick
+        let other = try db.attach(.file(path), as: "other", key: key)
+        try db.execute("CREATE TABLE other.t(a)")
+        // Its schema is known.
+        #expect(try other.hasTable("t"))
+        let holder = try Connection(.file(path), key: key)
+        try db.settings.setBusyTimeout(.zero)
+        let questions: [(Schema) throws -> Void] = [
+            { _ = try $0.hasTable("t") }, { _ = try $0.table("t") }, { _ = try $0.tables() }, { _ = try $0.columns(of: "t") },
+            { _ = try $0.primaryKey(of: "t") }, { try $0.reindex() }, { try $0.reindex(collation: "NOCASE") },
+            { _ = try $0.spaceReport() },
+        ]
+        try holder.transaction(.exclusive) { _ in
+            for (index, question) in questions.enumerated() {
+                let error = #expect(throws: DatabaseError.self, "\(index)") { try question(other) }
+                #expect(error?.reason == .busy, "\(index): \(String(describing: error))")
+                #expect(throws: Never.self, "\(index)") { try question(db.main) }
+            }
+        }
+    }
+
     /// A handle outlives what it names, and then each call says so.
     @Test func callsOnDetachedSchemaThrow() throws {
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
