@@ -7,8 +7,9 @@
  */
 #include "../include/waiting.h"
 
-/* The microseconds between two attempts: short at first, as most transactions are. */
-enum { wait_short = 1000, wait_long = 5000, wait_short_until = 100000 };
+/* The microseconds between two attempts. A writer that never pauses leaves the lock free for less than that: the more attempts, the
+ * sooner one of them meets it free. */
+enum { wait_between = 1000 };
 
 /* A connection's last wait. */
 typedef struct { i64 start; int is_interrupted; } sqlcipherkit_wait;
@@ -56,8 +57,7 @@ static int sqliteDefaultBusyCallback(void *argument, int count) {
     if (wait == NULL) return 0;
     const i64 waited = sqlcipherkit_microseconds(db) - wait->start, left = (i64)db->busyTimeout * 1000 - waited;
     if (left <= 0) return 0;
-    const i64 delay = waited < wait_short_until ? wait_short : wait_long;
-    sqlite3OsSleep(db->pVfs, (int)(left < delay ? left : delay));
+    sqlite3OsSleep(db->pVfs, (int)(left < wait_between ? left : wait_between));
     return 1;
 }
 

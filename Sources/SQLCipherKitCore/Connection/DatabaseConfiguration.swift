@@ -73,7 +73,7 @@ public struct DatabaseConfiguration: Sendable {
     /// several threads, use `DatabaseQueue` or `DatabasePool`. Default: false.
     public var usesMutex = false
     /// The wait for another connection's lock before a call throws ``DatabaseError/Reason/busy``. The call tries again every
-    /// millisecond at first, and every 5 milliseconds after a tenth of a second. Default: 5 seconds.
+    /// millisecond. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
     /// True if foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
     /// open connection, see ``ConnectionOption/foreignKeys``.

@@ -108,7 +108,7 @@ import TestSupport
         try expectFinished()
     }
 
-    /// The check for referring rows and the deletion are one transaction: a row that another connection adds in between is not lost.
+    /// The check for referring rows and the deletion are one transaction: no row that another connection adds in between is lost.
     @Test func moveRowsKeepsReferringRowsAddedMeanwhile() throws {
         try make("(id INTEGER PRIMARY KEY)", values: "(1), (2)")
         try db.execute("CREATE TABLE child(x INTEGER REFERENCES t(id) ON DELETE CASCADE)")
