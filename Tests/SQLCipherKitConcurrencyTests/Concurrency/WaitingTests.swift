@@ -108,6 +108,22 @@ import TestSupport
         }
     }
 
+    /// The more often a writer tries, the sooner it meets the lock free beside a writer that never pauses.
+    @Test func waitingWriterTriesAgainEveryMillisecond() throws {
+        let path = try database(.wal)
+        let one = try Connection(.file(path), key: .passphrase("k").quick)
+        try one.execute("BEGIN IMMEDIATE")
+        let other = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration(.milliseconds(600)))
+        let attempts = Lock(0)
+        try other.settings.setProgressHandler(every: 1_000_000) {
+            attempts.withLock { $0 += 1 }
+            return true
+        }
+        #expect(throws: DatabaseError.self) { try other.execute("BEGIN IMMEDIATE") }
+        // A sleep may take longer than was asked for.
+        #expect((LongTests.areAlone ? 300...610 : 2...610).contains(attempts.withLock { $0 }), "\(attempts.withLock { $0 })")
+    }
+
     /// The cause of a wait: a lock that another connection has in a journal mode.
     enum Wait: String, CaseIterable, CustomStringConvertible {
         case write, writeWithoutLog, read, commit, checkpoint, attach, pragmaTimeout, busyHandler
