@@ -236,4 +236,15 @@ import TestSupport
         let outcome = try query("SELECT typeof(?), typeof(?), typeof(?), typeof(?), typeof(?)", values + ["--format", "csv"])
         #expect(outcome.output.split(separator: "\n").last == "text,text,integer,real,real")
     }
+
+    /// As in `sqlite3`, where SQLCipher answers with a text in a column of another name.
+    @Test func pageSizeIsNumber() throws {
+        let folder = try TemporaryFolder()
+        try Tool.run(["create", folder.path("a.db")] + Tool.key).expectSuccess()
+        let outcome = try Tool.run(["query", folder.path("a.db"), "PRAGMA page_size", "--json"] + Tool.key).expectSuccess()
+        #expect(outcome.output == "[{\"page_size\":4096}]\n")
+        let product = "SELECT page_size * 2 AS n FROM pragma_page_size"
+        let twice = try Tool.run(["query", folder.path("a.db"), product, "--json"] + Tool.key).expectSuccess()
+        #expect(twice.output == "[{\"n\":8192}]\n")
+    }
 }

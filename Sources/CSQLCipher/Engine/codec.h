@@ -97,8 +97,9 @@ static void *sqlite3Codec(void *argument, void *data, Pgno number, int mode) {
 
 /* Replaces sqlcipher_codec_pragma. Programs ask PRAGMA cipher_status whether the key fits, which SQLCipher knows from its lasting
  * error. After a failed PRAGMA cipher_migrate, whose result is that error, the database is as it was, and can be read with what was
- * set. */
+ * set. PRAGMA page_size is left to SQLite, as SQLCipher answers with a text, in a column of another name. */
 int sqlcipher_codec_pragma(sqlite3 *db, int index, Parse *parse, const char *name, const char *value) {
+    if (value == NULL && sqlite3_stricmp(name, "page_size") == 0) return 0;
     codec_ctx *codec = sqlcipherkit_codec_of(db->aDb[index].pBt);
     const int is_status = sqlite3_stricmp(name, "cipher_status") == 0, is_migration = sqlite3_stricmp(name, "cipher_migrate") == 0;
     if (codec == NULL || (!is_status && !is_migration)) {

@@ -29,7 +29,7 @@ struct InfoCommand: ReadingCommand {
         let db = try attachments.open(file, .readOnly)
         var members: [(String, SQLValue)] = [("file", .text(file.path))]
         // For an encrypted database the pragma returns text.
-        let pageSize = try db.fetchOne(Int64.self, "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size") ?? 0
+        let pageSize = try Int64(db.main.pageSize)
         let pages = try db.main.pragma("page_count", as: Int64.self) ?? 0
         members += [
             ("bytes", .integer(pages * pageSize)), ("pages", .integer(pages)), ("page_size", .integer(pageSize)),

@@ -87,16 +87,7 @@ extension Schema {
 
     /// The size of a page in bytes.
     /// - Throws: the same errors as ``applicationID``.
-    public var pageSize: Int {
-        get throws {
-            // An encrypted database returns text.
-            switch try value("page_size", SQLValue.self) {
-            case .integer(let size): Int(size)
-            case .text(let size): Int(size) ?? 4096
-            default: 4096
-            }
-        }
-    }
+    public var pageSize: Int { get throws { try value("page_size", Int.self) } }
 
     /// The number of pages in the file.
     /// - Throws: the same errors as ``applicationID``.

@@ -134,7 +134,8 @@ import TestSupport
             #expect(try db.fetchOne(String.self, SQL(raw: "PRAGMA main.\(name)")) != nil, "\(name)")
         }
         #expect(try db.fetchOne(String.self, "PRAGMA cipher_page_size") == "4096")
-        #expect(try db.fetchOne(String.self, "PRAGMA page_size") == "4096")
+        // As in SQLite, where SQLCipher answers with a text.
+        #expect(try db.fetchOne(SQLValue.self, "SELECT page_size FROM pragma_page_size") == .integer(4096))
         #expect(try db.fetchAll(String.self, "PRAGMA cipher_integrity_check") == [])
         // As in SQLite, an unknown name does nothing.
         try db.execute("PRAGMA no_such_pragma = 5")
