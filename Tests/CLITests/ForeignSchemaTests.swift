@@ -95,15 +95,51 @@ import TestSupport
     /// A damaged index of that kind is left out, and its table is whole.
     @Test func recoverLeavesOutDamagedForeignIndex() throws {
         try make("CREATE TABLE notes(x TEXT COLLATE unicase); CREATE INDEX by_x ON notes(x)")
-        let pages = try tool("query", path, "SELECT pageno FROM dbstat WHERE name = 'by_x'", "--format", "csv").output
+        try damagePage(of: "by_x")
+        let outcome = try tool("recover", path, folder.path("b.db"))
+        #expect(outcome.status == 4 && outcome.output.contains("by_x: not created, no such collation sequence: unicase"), "\(outcome)")
+        #expect(outcome.output.contains("notes: 4 rows\n"), "\(outcome)")
+    }
+
+    private func damagePage(of name: String) throws {
+        let sql = "SELECT pageno FROM dbstat WHERE name = '\(name)' AND pagetype = 'leaf' ORDER BY pageno LIMIT 1"
+        let pages = try tool("query", path, sql, "--format", "csv").output
         let page = try #require(pages.split(separator: "\n").last.flatMap { Int($0) })
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.seek(toOffset: UInt64((page - 1) * 4096 + 100))
         try file.write(contentsOf: [1, 2, 3, 4, 5, 6, 7, 8])
         try file.close()
+    }
+
+    /// A table that has lost a page, and one whose constraint has lost its index, keep their names and their other rows; the parts
+    /// of their definitions that need what is missing are left out.
+    @Test(arguments: needs) func recoverKeepsRowsOfDamagedForeignTable(missing: String, schema: String) throws {
+        let isUnique = schema.contains("CREATE TABLE notes(x TEXT COLLATE unicase);")
+        try make(isUnique ? "CREATE TABLE notes(x TEXT COLLATE unicase UNIQUE)" : schema)
+        let key = try DatabaseKey.raw([UInt8](repeating: 7, count: 32))
+        let column = missing == "foreign_words" ? "c0" : "x", table = missing == "foreign_words" ? "notes_content" : "notes"
+        let query = SQL(raw: "SELECT \(column) FROM \(table)")
+        var rows: Set<String> = []
+        do {
+            let db = try Connection(.file(path), key: key)
+            try Self.register(db)
+            try db.execute(SQLScript("""
+                WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+                INSERT INTO notes(x) SELECT printf('%s %04d', hex(zeroblob(50)), i) FROM n
+                """))
+            rows = Set(try db.fetchAll(String.self, query))
+        }
+        try damagePage(of: isUnique ? "sqlite_autoindex_notes_1" : table)
         let outcome = try tool("recover", path, folder.path("b.db"))
-        #expect(outcome.status == 4 && outcome.output.contains("by_x: not created, no such collation sequence: unicase"), "\(outcome)")
-        #expect(outcome.output.contains("notes: 4 rows\n"), "\(outcome)")
+        #expect(outcome.status == 4, "\(outcome)")
+        let isOwn = schema.hasPrefix("CREATE TABLE notes(x TEXT);") || missing == "foreign_words"
+        #expect(outcome.output.contains("notes: created without a part of its definition, no such ") != isOwn, "\(outcome.output)")
+        let db = try Connection(.file(folder.path("b.db")), key: key)
+        let kept = try db.fetchAll(String.self, query)
+        #expect(rows.isSuperset(of: kept) && kept.count == Set(kept).count)
+        #expect(isUnique ? kept.count == rows.count : (rows.count - 60..<rows.count).contains(kept.count), "\(kept.count) of \(rows.count)")
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM other") == Self.words.count)
+        if missing != "foreign_words" { #expect(try db.main.verify().problems == []) }
     }
 
     // MARK: Every command

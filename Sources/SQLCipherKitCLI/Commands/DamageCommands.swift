@@ -68,7 +68,9 @@ struct RecoverCommand: FileCommand {
         if report.unassignedRows > 0 {
             rows.append(["unassigned", .null, .integer(Int64(report.unassignedRows)), .null, .null, .null])
         }
-        rows += report.lostObjects.map { ["not made", .text($0.name), .null, .null, .null, .text($0.message)] }
+        rows += report.lostObjects.map {
+            [report.hasPart(of: $0) ? "made in part" : "not made", .text($0.name), .null, .null, .null, .text($0.message)]
+        }
         rows += report.rebuiltIndexes.map { ["built again", .text($0), .null, .null, .null, .null] }
         if !report.lostSchemaPages.isEmpty { rows.append(["schema", .null, .null, .null, pages(report.lostSchemaPages), .null]) }
         rows.append(["all", .null, .null, .null, pages(report.lostPages), .null])
@@ -77,7 +79,10 @@ struct RecoverCommand: FileCommand {
 
     private func describe(_ report: DatabaseConverter.SalvageReport) {
         for table in report.tables { Output.line(describe(table)) }
-        for object in report.lostObjects { Output.line("\(object.name.onOneLine): not created, \(object.message.onOneLine)") }
+        for object in report.lostObjects {
+            let what = report.hasPart(of: object) ? "created without a part of its definition" : "not created"
+            Output.line("\(object.name.onOneLine): \(what), \(object.message.onOneLine)")
+        }
         for name in report.rebuiltIndexes { Output.line("\(name.onOneLine): index rebuilt") }
         if !report.lostSchemaPages.isEmpty {
             Output.line("schema: lost pages \(list(report.lostSchemaPages)), tables may be missing")
@@ -99,6 +104,11 @@ struct RecoverCommand: FileCommand {
     }
 
     private func list(_ pages: [Int]) -> String { pages.map(String.init).joined(separator: ", ") }
+}
+
+extension DatabaseConverter.SalvageReport {
+    /// True of a table that is there without what only another program has.
+    fileprivate func hasPart(of object: LostObject) -> Bool { tables.contains { $0.name == object.name } }
 }
 
 struct IdentifyCommand: FileCommand {

@@ -11,9 +11,10 @@ extension DatabaseConverter {
     /// Every readable page is read, even if no other page refers to it. So if an inner page of a table is lost, the rows below it
     /// are still found. Indexes are created again from the rows. The damaged indexes are used only to recover columns of lost rows.
     /// Everything else is kept, as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
-    /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A table or an index that
-    /// needs a collation, a function or a module that the new file's connection lacks is copied as it is stored, if it has lost no
-    /// page; otherwise the report lists it as lost. A row is lost if its own page or an overflow page of a large value is lost; its
+    /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content, and an R-Tree from its
+    /// intact nodes. A table or an index that needs a collation, a function or a module that the new file's connection lacks is
+    /// copied as it is stored, if it has lost no page. Otherwise the report lists it as lost; a table is then there without the
+    /// part of its definition that needs the name. A row is lost if its own page or an overflow page of a large value is lost; its
     /// intact part, such as its first columns, is kept in a separate table. ``DatabaseConverter/SalvageReport`` names the tables
     /// that hold these rows, and rows whose table is unknown.
     ///
@@ -122,7 +123,8 @@ extension DatabaseConverter {
             public var isComplete: Bool { lostPages.isEmpty && lostRows == 0 }
         }
 
-        /// A table, index, view or trigger that the new database does not have.
+        /// A table, index, view or trigger that the new database does not have, or a table that it has without a part of its
+        /// definition: such a table is also in ``DatabaseConverter/SalvageReport/tables``.
         public struct LostObject: Hashable, Sendable {
             /// The object's name.
             public let name: String
@@ -133,13 +135,14 @@ extension DatabaseConverter {
 
         /// The tables with content, including the tables in which virtual tables keep their content.
         public let tables: [Table]
-        /// The objects that are in the damaged database's schema but not in the new database.
+        /// The objects that are in the damaged database's schema but not, or only in part, in the new database.
         public let lostObjects: [LostObject]
         /// The lost pages of the schema itself. Unknown tables may be missing because of them.
         public let lostSchemaPages: [Int]
         /// All damaged or missing pages of the file, including pages of indexes and free pages.
         public let lostPages: [Int]
-        /// The full-text tables with a damaged index that was rebuilt from their content.
+        /// The full-text tables with a damaged index that was rebuilt from their content, and the R-Trees with a lost part that
+        /// were rebuilt from the others.
         public let rebuiltIndexes: [String]
         /// The number of rows on intact pages whose table is unknown, because its definition is lost or because several tables may
         /// have had them. They are in the table `lost_and_found`, with the columns of the table that SQLite's own `.recover` makes

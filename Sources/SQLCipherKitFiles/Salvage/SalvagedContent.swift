@@ -48,19 +48,28 @@ struct SalvagedContent {
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
         let damaged = progress.filter { !$0.losses.isEmpty || $0.refused > 0 }.map(\.object.entry.name)
         let foreign = try foreign.isEmpty ? nil : StoredObjects(objects, needing: foreign, damaged, map, report)
-        let isWhole = isSchemaWhole && made.count + (foreign?.tables.count ?? 0) == stored.count
+        let whole = foreign?.names ?? []
+        let inPart = try stored.filter { table in
+            let name = SQLName(table.entry.name)
+            return try self.foreign.contains(name) && !whole.contains(name) && makeInPart(table.entry)
+        }
+        try HiddenRowIDs(inPart.map(\.entry.name), copy).whileNamed {
+            for table in inPart { try progress.append(copyRows(of: table)) }
+        }
+        let isWhole = isSchemaWhole && progress.count + (foreign?.tables.count ?? 0) == stored.count
         if !isWhole || progress.contains(where: \.hasLost) {
+            let hiding = try HiddenRowIDs(progress.map(\.object.entry.name), copy)
             try hiding.whileNamed { try copyLostRows(&progress, objects, isWhole) }
         }
         if let foreign {
             try foreign.copy(to: copy)
             progress += foreign.tables.map { Progress(object: $0.object, losses: TreeReader.Losses(), rows: $0.rows) }
-            lostObjects.removeAll { foreign.names.contains(SQLName($0.name)) }
-            // Their other indexes could not be created before them.
-            let copied = Set(foreign.tables.map { SQLName($0.object.entry.name) })
+            lostObjects.removeAll { whole.contains(SQLName($0.name)) }
+            // The indexes of such tables could not be created before them.
+            let later = Set((foreign.tables.map(\.object) + inPart).map { SQLName($0.entry.name) })
             for index in objects where index.entry.type == "index" && index.entry.sql != nil {
                 let name = SQLName(index.entry.name)
-                guard copied.contains(SQLName(index.entry.table)), !foreign.names.contains(name) else { continue }
+                guard later.contains(SQLName(index.entry.table)), !whole.contains(name) else { continue }
                 lostObjects.removeAll { SQLName($0.name) == name }
                 _ = try make(index.entry)
             }
@@ -94,13 +103,29 @@ struct SalvagedContent {
         return try attempt(entry) { () throws in try copy.execute(SQL(raw: entry.statement().sql)) }
     }
 
+    /// Creates a table without the names in its definition that are missing: its rows are in no order that needs them.
+    private func makeInPart(_ entry: SchemaEntry) throws -> Bool {
+        var sql = entry.sql ?? ""
+        while true {
+            do {
+                let part = SchemaEntry(type: entry.type, name: entry.name, table: entry.table, isVirtual: entry.isVirtual, sql: sql)
+                try copy.execute(SQL(raw: part.statement().sql))
+                return true
+            } catch let error as DatabaseError where error.isOfSchema {
+                guard let name = ForeignName(error.message)?.name else { return false }
+                guard let rest = SchemaDefinition(sql)?.without(name, keepsStored: true), !rest.isEmpty else { return false }
+                sql = rest
+            }
+        }
+    }
+
     /// Creates an object, or records that it cannot be created.
     @discardableResult
     private mutating func attempt(_ entry: SchemaEntry, _ body: () throws -> Void) throws -> Bool {
         do {
             try body()
             return true
-        } catch let error as DatabaseError where [.error, .constraint, .corrupt, .misuse].contains(error.code.primary) {
+        } catch let error as DatabaseError where error.isOfSchema {
             lostObjects.append(DatabaseConverter.SalvageReport.LostObject(name: entry.name, message: error.message))
             if error.isOfMissingName { foreign.insert(SQLName(entry.name)) }
             return false

@@ -37,7 +37,7 @@ struct StoredObjects {
             // An index of a constraint cannot be left out.
             let constraints = [wanted, whole].map { $0.filter { $0.entry.sql == nil }.count }
             guard constraints[0] == constraints[1] else { continue }
-            guard Self.isReadable([table] + whole) else { continue }
+            guard try Self.isReadable([table] + whole) else { continue }
             if isForeign { tables.append((table, rows)) }
             indexes += whole
         }
@@ -56,7 +56,7 @@ struct StoredObjects {
     }
 
     /// Returns whether SQLite can read a schema with these texts.
-    private static func isReadable(_ objects: [Salvage.Object]) -> Bool {
+    private static func isReadable(_ objects: [Salvage.Object]) throws -> Bool {
         do {
             let memory = try Connection(.memory)
             try memory.execute("PRAGMA writable_schema = ON")
@@ -64,7 +64,7 @@ struct StoredObjects {
             for object in objects { _ = try object.entry.text() }
             _ = try write(objects.map { ($0, true) }, to: memory)
             return true
-        } catch { return false }
+        } catch let error as DatabaseError where error.isOfSchema { return false }
     }
 
     /// Makes an empty tree for each object, and writes their definitions.
