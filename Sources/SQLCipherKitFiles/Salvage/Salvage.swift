@@ -65,7 +65,7 @@ struct Salvage {
         let damagedTables = Set(content.tables.filter { !$0.isComplete }.map(\.name))
         return DatabaseConverter.SalvageReport(
             tables: content.tables, lostObjects: content.lostObjects, lostSchemaPages: schema.losses.pages,
-            lostPages: map.lostPages, rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables),
+            lostPages: map.lostPages, rebuiltIndexes: try content.rebuilt + finish(newPath, newKey, objects, damagedTables),
             unassignedRows: content.unassignedRows, recoveredObjects: objects.count - known)
     }
 

@@ -9,6 +9,9 @@ struct SalvagedContent {
     /// The number of rows in the table `lost_and_found`.
     private(set) var unassignedRows = 0
 
+    /// The R-Trees that have lost a part, and were created again.
+    private(set) var rebuilt: [String] = []
+
     /// The tables and indexes that cannot be created because they need what only another program has.
     private var foreign: Set<SQLName> = []
 
@@ -83,7 +86,15 @@ struct SalvagedContent {
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
         var names = Set(progress.map { SQLName($0.object.entry.name) })
         let texts = objects.map(\.entry).filter { $0.isVirtual && $0.type != "index" }
-        for entry in texts.filter({ $0.type != "trigger" }) + texts.filter({ $0.type == "trigger" }) {
+        let lossy = Set(tables.filter { !$0.isComplete }.map { SQLName($0.name) })
+        for entry in texts where entry.parts.contains(where: { lossy.contains(SQLName($0)) }) {
+            guard entry.parts.allSatisfy({ names.contains(SQLName($0)) }) else { continue }
+            guard try SalvagedRTree(entry, in: copy)?.create(report) == true else { continue }
+            rebuilt.append(entry.name)
+            names.insert(SQLName(entry.name))
+        }
+        let others = texts.filter { !rebuilt.contains($0.name) }
+        for entry in others.filter({ $0.type != "trigger" }) + others.filter({ $0.type == "trigger" }) {
             // With a trigger of a missing table, SQLite refuses the whole schema, and a virtual table needs all of its parts.
             let needed = entry.type == "trigger" ? [entry.table] : entry.parts
             if let missing = needed.first(where: { !names.contains(SQLName($0)) }) {
