@@ -5,15 +5,17 @@ import TestSupport
 /// Databases that packages of the Python Package Index carry: the tool takes them all the way round, and no cell changes.
 @Suite(.enabled(if: LongTests.areOn, "it downloads 80 MB: ./scripts/test --part sweeps"))
 struct PublicDatabaseTests {
+    private static let seeds = LongTests.seeds(1, of: 2)
+
     @Test func publicDatabasesGoRoundWithoutChangedCell() throws {
         let files = try TemporaryFolder()
         let fetched = try Command.run("python3", ["-B", Repository.file("scripts/lib/public_databases.py").path, files.path("")])
         try #require(fetched.status == 0, "\(fetched.errors)")
         let names = fetched.output.split(separator: "\n").map(String.init)
         #expect(names.count >= 20)
-        var random = SeededGenerator()
+        print("the pages are drawn with SQLCIPHERKIT_TEST_SEEDS=\(Self.seeds.lowerBound)-\(Self.seeds.upperBound - 1)")
         for name in names {
-            do { try Round(files.path(name), &random).run() } catch { Issue.record("\(name): \(error)") }
+            do { try Round(files.path(name)).run(Self.seeds) } catch { Issue.record("\(name): \(error)") }
         }
     }
 
@@ -22,12 +24,10 @@ struct PublicDatabaseTests {
         private let folder: TemporaryFolder
         private let original: String
         private let key: [String]
-        private let place: UInt64
 
-        init(_ original: String, _ random: inout SeededGenerator) throws {
+        init(_ original: String) throws {
             folder = try TemporaryFolder()
             self.original = original
-            place = random.next()
             try FileManager.default.copyItem(atPath: original, toPath: folder.path("a.db"))
             let encrypted = try Tool.run(["encrypt", folder.path("a.db")] + Tool.key)
             encrypted.expectSuccess()
@@ -45,13 +45,14 @@ struct PublicDatabaseTests {
             return outcome
         }
 
-        func run() throws {
+        /// - Parameter seeds: one for each page that is damaged.
+        func run(_ seeds: Range<UInt64>) throws {
             let verified = try tool("verify", folder.path("a.db"), status: [0, 6])
             try Data(tool("dump", folder.path("a.db")).output.utf8).write(to: URL(fileURLWithPath: folder.path("dump.sql")))
             let foreign = verified.status == 6 ? try createWithoutForeignNames() : try create()
             try tool("backup", folder.path("a.db"), folder.path("backup.db"))
             try tool("restore", folder.path("restored.db"), folder.path("backup.db"))
-            try damage()
+            for seed in seeds { try damage(seed) }
             for (file, extent) in [("a.db", "all"), ("restored.db", "all"), ("b.db", foreign ? "cells" : "schema")] {
                 try tool("decrypt", folder.path(file))
                 try compare(extent, file)
@@ -80,8 +81,10 @@ struct PublicDatabaseTests {
         }
 
         /// Damages a page, and compares what is recovered.
-        private func damage() throws {
-            let damaged = folder.path("damaged.db"), recovered = folder.path("recovered.db")
+        private func damage(_ seed: UInt64) throws {
+            var random = SeededGenerator(state: title.utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) })
+            let place = random.next()
+            let damaged = folder.path("damaged\(seed).db"), recovered = folder.path("recovered\(seed).db")
             try FileManager.default.copyItem(atPath: folder.path("a.db"), toPath: damaged)
             func ask(_ sql: String) throws -> [String] {
                 let rows = try tool("query", damaged, sql, "--format", "csv").output
@@ -90,7 +93,7 @@ struct PublicDatabaseTests {
             let pages = "FROM dbstat WHERE pageno > 1 AND name <> 'sqlite_schema'"
             let count = try #require(ask("SELECT count(*) \(pages)").first.flatMap { UInt64($0) })
             let page = try ask("""
-                SELECT pageno, (SELECT CAST(page_size AS INTEGER) FROM pragma_page_size), pagetype, ncell, hex(name) \(pages)
+                SELECT pageno, (SELECT page_size FROM pragma_page_size), pagetype, ncell, 'x' || hex(name) \(pages)
                 ORDER BY pageno LIMIT 1 OFFSET \(place % count)
                 """)
             try #require(page.count == 5)
@@ -102,14 +105,14 @@ struct PublicDatabaseTests {
             try file.seek(toOffset: offset)
             try file.write(contentsOf: bytes.map { $0 ^ 0xff })
             try file.close()
-            #expect(try tool("verify", damaged, status: [4]).output.contains("page \(number) is damaged"), "\(title)")
+            #expect(try tool("verify", damaged, status: [4]).output.contains("page \(number) is damaged"), "\(title), seed \(seed)")
             try tool("recover", damaged, recovered, status: [0, 4])
             // Rows that referred to a lost one are left, and so is an R-tree that has lost a part.
             let verified = try tool("verify", recovered, status: [0, 4, 6])
             if verified.status == 4, (verified.output + verified.errors).contains("In RTree") { return }
-            #expect(verified.status != 4 || verified.errors.contains("the file is whole"), "\(title): \(verified.errors)")
+            #expect(verified.status != 4 || verified.errors.contains("the file is whole"), "\(title), seed \(seed): \(verified.errors)")
             try tool("decrypt", recovered)
-            try compare("recovered", "recovered.db", Array(page[2...]))
+            try compare("recovered", "recovered\(seed).db", Array(page[2...]))
         }
 
         private func compare(_ extent: String, _ file: String, _ page: [String] = []) throws {
@@ -120,7 +123,8 @@ struct PublicDatabaseTests {
         }
 
         /// Prints the differences between two databases. The extent `all` has the row ids too, `schema` the definitions and the
-        /// cells, `cells` the cells alone; in `recovered`, rows of the page may be missing whose kind, cells and table follow.
+        /// cells, `cells` the cells alone; in `recovered`, rows of the page may be missing whose kind, cells and table follow: the
+        /// table in hexadecimal digits, after a letter, as a format for numbers would show some of them in quotes.
         private static let comparison = """
             import sqlite3, struct, sys
 
@@ -157,7 +161,7 @@ struct PublicDatabaseTests {
                 elif extent != 'recovered':
                     if rows != b[name]: print(name, len(rows), len(b[name]), [p for p in zip(rows, b[name]) if p[0] != p[1]][:1])
                 elif rows != b[name]:
-                    kind, cells, hit = sys.argv[4], int(sys.argv[5]), bytes.fromhex(sys.argv[6]) == name
+                    kind, cells, hit = sys.argv[4], int(sys.argv[5]), bytes.fromhex(sys.argv[6][1:]) == name
                     # The rows below an inner page are found again, unless nothing tells which table had them.
                     most = 1 if kind == 'overflow' else cells if kind == 'leaf' or name in keyed else 0
                     if kind == 'internal' and b'lost_and_found' in b: most = len(rows)
