@@ -1,21 +1,20 @@
 import Foundation
+import SQLCipherKit
 import Testing
 import TestSupport
 
-/// Commands that rewrite a whole file, ended by control-C: its content and its key are as they were, and nothing lies beside it.
+/// Commands that are ended by control-C: the database's content and its key are as they were, and nothing lies beside it.
 @Suite struct InterruptionTests {
-    @Test(arguments: [["rekey", "--new-key", "env:OTHER"], ["rekey", "--new-key", "env:OTHER", "--in-place"], ["encrypt"], ["decrypt"]])
+    /// A vacuum has a journal only while it copies the new content back.
+    @Test(arguments: [
+        ["rekey", "--new-key", "env:OTHER"], ["rekey", "--new-key", "env:OTHER", "--in-place"], ["encrypt"], ["decrypt"], ["vacuum"],
+    ])
     func interruptedRewriteLeavesDatabaseUnchanged(command: [String]) throws {
         let folder = try TemporaryFolder()
         let outside = try TemporaryFolder()
-        let (database, original, script) = (folder.path("a.db"), outside.path("original.db"), outside.path("fill.sql"))
+        let (database, original) = (folder.path("a.db"), outside.path("original.db"))
         let before = command[0] == "encrypt" ? ["--no-key"] : Tool.key
-        let fill = """
-            CREATE TABLE t(x);
-            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12000) INSERT INTO t SELECT zeroblob(2000) FROM n;
-            """
-        try Data(fill.utf8).write(to: URL(fileURLWithPath: script))
-        try Tool.run(["create", original, "--script", script] + before).expectSuccess()
+        try Self.create(original, before)
 
         // The command may end before the signal comes: then try again.
         for _ in 0..<20 {
@@ -31,12 +30,53 @@ import TestSupport
             }
             outcome.expectFailure(130, "interrupted")
             #expect(try folder.names() == ["a.db"])
-            let rows = try Tool.run(["query", database, "SELECT count(*) AS n, sum(length(x)) AS s FROM t", "--format", "csv"] + before)
+            let rows = try Tool.run(["query", database, Self.count, "--format", "csv"] + before)
             #expect(rows.output == "n,s\n12000,24000000\n", "\(rows.errors)")
             try Tool.run(["verify", database] + before).expectSuccess()
             return
         }
         Issue.record("the command was never interrupted")
+    }
+
+    /// The next program that writes brings the former content back.
+    @Test func killedVacuumIsUndone() throws {
+        let folder = try TemporaryFolder()
+        let original = try TemporaryFolder()
+        let database = folder.path("a.db"), journal = folder.path("a.db-journal")
+        try Self.create(original.path("a.db"), Tool.key)
+        // The command may end before the signal comes: then try again.
+        for _ in 0..<20 {
+            try FileManager.default.copyItem(atPath: original.path("a.db"), toPath: database)
+            let process = try Tool.start(["vacuum", database] + Tool.key)
+            // More than the cache holds, so pages of the database have been written.
+            try waitUntil("the work has begun") {
+                let size = try? FileManager.default.attributesOfItem(atPath: journal)[.size] as? Int
+                return !process.process.isRunning || size ?? 0 > 12_000_000
+            }
+            kill(process.process.processIdentifier, SIGKILL)
+            guard try process.end().status == -SIGKILL, FileManager.default.fileExists(atPath: journal) else {
+                for name in try folder.names() { try FileManager.default.removeItem(atPath: folder.path(name)) }
+                continue
+            }
+            let rows = try Tool.run(["query", database, Self.count, "--format", "csv", "--write"] + Tool.key)
+            #expect(rows.output == "n,s\n12000,24000000\n", "\(rows.errors)")
+            #expect(try folder.names() == ["a.db"])
+            try Tool.run(["verify", database] + Tool.key).expectSuccess()
+            return
+        }
+        Issue.record("the command was never killed")
+    }
+
+    private static let count = "SELECT count(*) AS n, sum(length(x)) AS s FROM t"
+
+    private static func create(_ path: String, _ key: [String]) throws {
+        let fill = """
+            CREATE TABLE t(x);
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12000) INSERT INTO t SELECT zeroblob(2000) FROM n;
+            """
+        let folder = try TemporaryFolder()
+        try Data(fill.utf8).write(to: URL(fileURLWithPath: folder.path("fill.sql")))
+        try Tool.run(["create", path, "--script", folder.path("fill.sql")] + key).expectSuccess()
     }
 
     /// Also while a command checks what it has copied or is about to copy: the rest takes a small part of its processor time.
@@ -136,6 +176,103 @@ import TestSupport
         try waitUntil("the command has ended") { !process.process.isRunning }
         // The batches that it has read whole are there.
         try process.end().expectFailure(130, "interrupted after")
+    }
+
+    // MARK: Every command
+
+    /// Commands on a larger file than those of ``JSONOutputTests`` need.
+    private static let longer: [String: [String]] = [
+        "adopt": ["adopt", "DB", "--all"] + Tool.key,
+        "create": ["create", "@new.db", "--script", "@big.sql"] + Tool.key,
+        "import": ["import", "DB", "@rows2.csv", "--pk", "id"] + Tool.key,
+        "query": ["query", "DB", "SELECT count(*), max(a.x || b.x) FROM big AS a, big AS b LIMIT 1"] + Tool.key,
+    ]
+    // The others keep a key or show a shell, which a control-C does not end.
+    private static let commands = JSONOutputTests.cases.keys.filter { !["shell", "unlock", "lock", "version"].contains($0) }.sorted()
+
+    /// The files of a command; `DB` and `@name` in its words stand for them.
+    private struct Files {
+        let folder: TemporaryFolder
+        func words(_ arguments: [String]) -> [String] {
+            arguments.map { $0 == "DB" ? folder.path("a.db") : $0.hasPrefix("@") ? folder.path(String($0.dropFirst())) : $0 }
+        }
+        func has(_ name: String, of other: TemporaryFolder) throws -> Bool {
+            let contents = try [folder, other].map { try Data(contentsOf: URL(fileURLWithPath: $0.path(name))) }
+            return contents[0] == contents[1]
+        }
+    }
+
+    /// An interrupt ends each command within a second of processor time. The database has what it had, and no file is left. The gate
+    /// takes a command of each kind: one that reads, one that writes pages, and one that writes rows.
+    @Test(arguments: LongTests.areOn ? commands : ["query", "recover", "import"]) func interruptedCommandEndsAndLeavesNothingHalf(_ name: String) async throws {
+        let original = try TemporaryFolder()
+        try Self.fill(original)
+        let item = try #require(JSONOutputTests.cases[name])
+        let environment = ["ONE": "correct horse", "TWO": "battery staple", "TEST_KEY": Tool.rawKey]
+        for command in item.first {
+            try await Tool.runAside(Files(folder: original).words(command), environment: environment).expectSuccess()
+        }
+        let before = try original.names()
+        /// Returns whether the command was interrupted, and the processor time that it has used.
+        func run(interruptingAt limit: Double?) throws -> (isInterrupted: Bool, used: Double) {
+            let folder = try TemporaryFolder(), files = Files(folder: folder)
+            for file in before { try FileManager.default.copyItem(atPath: original.path(file), toPath: folder.path(file)) }
+            let process = try Tool.start(files.words(Self.longer[name] ?? item.arguments), environment: environment)
+            var used = 0.0, reached: Double?
+            try waitUntil("\(name) has ended") {
+                used = Self.processorTime(of: process) ?? used
+                if let limit, reached == nil, used >= limit {
+                    process.process.interrupt()
+                    reached = used
+                }
+                return !process.process.isRunning
+            }
+            if let reached { #expect(used - reached <= 1, "\(name) took \(used - reached) s to end") }
+            let outcome = try process.end()
+            // Before the work begins, a signal ends the process at once.
+            guard [130, -SIGINT].contains(outcome.status) else {
+                #expect(outcome.status == item.status, "\(name): \(outcome.status) \(outcome.errors)")
+                return (false, used)
+            }
+            if outcome.status == 130 { #expect(outcome.errors.contains("interrupted"), "\(name): \(outcome.errors)") }
+            // A store and a table keep what is whole, and the next run goes on from there.
+            let kept = ["replicate": ["store"], "sync": ["store"], "tour": ["tour"]][name] ?? []
+            let left = Set(try folder.names()).subtracting(before + kept).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+            #expect(left.isEmpty, "\(name) left \(left)")
+            for (file, key) in [("a.db", Tool.key), ("plain.db", ["--no-key"])] where try !files.has(file, of: original) {
+                let sql = "SELECT count(*) AS n, sum(length(x)) AS s FROM big"
+                let rows = try Tool.run(["query", folder.path(file), sql, "--format", "csv"] + key)
+                #expect(rows.output == "n,s\n5000,5000000\n", "\(name): \(rows.errors)")
+                try Tool.run(["verify", folder.path(file)] + key).expectSuccess()
+            }
+            return (outcome.status == 130, used)
+        }
+        // The join of the query takes minutes.
+        let whole = try name == "query" ? 1.5 : run(interruptingAt: nil).used
+        var isInterrupted = false
+        for share in [0.6, 0.8, 0.4, 0.9, 0.25] where !isInterrupted || LongTests.areOn {
+            isInterrupted = try run(interruptingAt: whole * share).isInterrupted || isInterrupted
+        }
+        // A command that takes no time has none to be interrupted in.
+        if whole > 0.5 { #expect(isInterrupted, "\(name) was never interrupted in \(whole) s") }
+    }
+
+    private static func fill(_ folder: TemporaryFolder) throws {
+        let key = try DatabaseKey.raw([UInt8](hexadecimal: Tool.rawKey) ?? [])
+        try JSONOutputTests.fill(folder, key: key)
+        for (name, key) in [("a.db", key), ("plain.db", .plaintext)] {
+            let db = try Connection(.file(folder.path(name)), key: key)
+            try db.execute(SQLScript("""
+                CREATE TABLE big(id INTEGER PRIMARY KEY, x TEXT);
+                WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+                INSERT INTO big SELECT i, substr(hex(randomblob(500)), 1, 1000) FROM n;
+                CREATE INDEX by_x ON big(x);
+                """))
+        }
+        let rows = (1...50_000).map { "\($0),\($0 * 7919)\n" }.joined()
+        try Data(("id,y\n" + rows).utf8).write(to: URL(fileURLWithPath: folder.path("rows2.csv")))
+        let dump = try Tool.run("dump", folder.path("plain.db"), "--no-key")
+        try Data(dump.output.utf8).write(to: URL(fileURLWithPath: folder.path("big.sql")))
     }
 
     /// A statement that takes long says on the terminal that it is at work, and nothing of that stays.
