@@ -176,19 +176,32 @@ final class SearchIndex {
         }
     }
 
+    /// Returns the words with one of these stems, those in the most rows first, up to a limit.
+    func forms(of stems: Set<[UInt8]>, _ rules: WordStems, pages: Int, limit: Int) throws -> [Term] {
+        // The answer for many stems is not remembered: the question itself takes much memory.
+        let question = stems.count == 1 ? stems.first.map { SearchMemory.Question.forms($0, rules.language) } : nil
+        return try remembered(question) {
+            var found: [Term] = []
+            for beginning in Set(stems.flatMap(rules.beginnings)).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+                found += try terms(beginning: beginning, pages: pages).terms.filter { term in
+                    try rules.isForm(term.bytes, of: stems) && !found.contains { $0.bytes == term.bytes }
+                }
+            }
+            return SearchMemory.Answer(terms: Array(found.sorted { $0.documents > $1.documents }.prefix(limit)), isComplete: true)
+        }.terms
+    }
+
     /// Returns the compounds whose last part is a form of the word with this stem.
     func compounds(ending stem: [UInt8], _ rules: WordStems, pages: Int) throws -> SearchMemory.Answer {
         try remembered(.compounds(stem, rules.language)) {
             let (words, isComplete) = try vocabulary(pages: pages)
-            var found: [[UInt8]: Term] = [:]
+            var found: [[UInt8]: Int] = [:]
             for beginning in rules.beginnings(of: stem) {
-                try words.eachCompound(with: beginning) { part, word, documents in
-                    guard try rules.stem(Array(part)) == stem else { return }
-                    found[Array(word)] = Term(bytes: Array(word), distance: 0, documents: min(documents, Int(Self.mostRows)))
-                }
+                try words.eachCompound(with: beginning, where: { try rules.isForm($0, of: [stem]) }) { found[$0] = $1 }
             }
-            let terms = found.values.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-            return SearchMemory.Answer(terms: terms, isComplete: isComplete)
+            let terms = found.map { Term(bytes: $0.key, distance: 0, documents: min($0.value, Int(Self.mostRows))) }
+            return SearchMemory.Answer(
+                terms: terms.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }, isComplete: isComplete)
         }
     }
 
@@ -204,11 +217,21 @@ final class SearchIndex {
 
     /// Returns the Porter stem of a word of lower-case ASCII letters; nil for any other word.
     static func stem(_ word: [UInt8]) -> [UInt8]? {
-        guard (3...60).contains(word.count), word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return nil }
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-            let count = word.withCBytes { sqlcipherkit_words_stem($0, $1, buffer.baseAddress) }
-            guard count > 0 else { return nil }
-            return buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }
+        word.withUnsafeBufferPointer { withStem(of: $0) { $0.map(Array.init) } }
+    }
+
+    /// Calls `body` with the Porter stem of a word of lower-case ASCII letters; with nil for any other word.
+    static func withStem<R>(
+        of word: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>?) throws -> R
+    ) rethrows -> R {
+        guard (3...60).contains(word.count), word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return try body(nil) }
+        return try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { buffer in
+            let count = word.withMemoryRebound(to: CChar.self) { word in
+                buffer.withMemoryRebound(to: CChar.self) {
+                    sqlcipherkit_words_stem(word.baseAddress, Int32(clamping: word.count), $0.baseAddress)
+                }
+            }
+            return try body(count > 0 ? UnsafeBufferPointer(rebasing: buffer[..<Int(count)]) : nil)
         }
     }
 

@@ -8,6 +8,7 @@ final class SearchMemory {
         case word([UInt8])
         case beginning([UInt8], pages: Int)
         case near([UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int)
+        case forms([UInt8], FullTextSearch.Language)
         case compounds([UInt8], FullTextSearch.Language)
     }
 

@@ -88,13 +88,7 @@ extension SearchSlots {
 
     /// Returns the words of the index with one of these stems, those in the most rows first.
     private func forms(of stems: Set<[UInt8]>, _ rules: WordStems) throws -> [SearchIndex.Term] {
-        var found: [SearchIndex.Term] = []
-        for beginning in Set(stems.flatMap(rules.beginnings)).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            found += try index.terms(beginning: beginning, pages: Bound.formPages).terms.filter { term in
-                try rules.stem(term.bytes).map(stems.contains) ?? false && !found.contains { $0.bytes == term.bytes }
-            }
-        }
-        return Array(found.sorted { $0.documents > $1.documents }.prefix(Bound.forms))
+        try index.forms(of: stems, rules, pages: Bound.formPages, limit: Bound.forms)
     }
 
     /// Finds compounds by their last part: `Karte` finds `Grafikkarten`.

@@ -21,29 +21,54 @@ final class WordStems {
 
     /// Returns the stem of a word; nil for a word that cannot be one of the language.
     func stem(_ word: [UInt8]) throws -> [UInt8]? {
-        if rules == nil { return SearchIndex.stem(word) }
-        guard let stem = try snowballStem(base(of: word)) else { return nil }
+        try word.withUnsafeBufferPointer { try withStem(of: $0) { $0.map(Array.init) } }
+    }
+
+    /// Calls `body` with the stem of a word, without allocating: a keystroke asks for the stems of a thousand words.
+    func withStem<R>(of word: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>?) throws -> R) throws -> R {
+        if rules == nil { return try SearchIndex.withStem(of: word, body) }
+        guard let (ending, base) = nounEnding(of: word) else { return try body(twice(word)) }
+        let kept = word.count - ending.count
+        return try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: kept + base.count) { noun in
+            _ = noun.initialize(from: word[..<kept])
+            _ = noun[kept...].initialize(from: base)
+            return try body(twice(UnsafeBufferPointer(noun)))
+        }
+    }
+
+    /// Returns true if a word has one of these stems.
+    func isForm(_ word: [UInt8], of stems: Set<[UInt8]>) throws -> Bool {
+        try word.withUnsafeBufferPointer { try isForm($0, of: stems) }
+    }
+
+    func isForm(_ word: UnsafeBufferPointer<UInt8>, of stems: Set<[UInt8]>) throws -> Bool {
+        try withStem(of: word) { stem in
+            guard let stem else { return false }
+            return stems.contains { $0.count == stem.count && $0.elementsEqual(stem) }
+        }
+    }
+
+    /// Returns the stem of a word without the ending of a noun, which stays until the next call.
+    private func twice(_ word: UnsafeBufferPointer<UInt8>) throws -> UnsafeBufferPointer<UInt8>? {
+        guard let stem = try snowballStem(word) else { return nil }
         return try snowballStem(stem) ?? stem
     }
 
-    /// Returns the stem by Snowball's rules alone.
-    func snowballStem(_ word: [UInt8]) throws -> [UInt8]? {
+    /// Returns the stem by Snowball's rules alone, which stays until the next call.
+    func snowballStem(_ word: UnsafeBufferPointer<UInt8>) throws -> UnsafeBufferPointer<UInt8>? {
         guard let rules else { return nil }
         var stem: UnsafePointer<UInt8>?
-        let count = word.withUnsafeBufferPointer { word in
-            sqlcipherkit_stems_find(rules, word.baseAddress, Int32(clamping: word.count), &stem)
-        }
+        let count = sqlcipherkit_stems_find(rules, word.baseAddress, Int32(clamping: word.count), &stem)
         if count < 0 { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
-        return count > 0 ? Array(UnsafeBufferPointer(start: stem, count: Int(count))) : nil
+        return count > 0 ? UnsafeBufferPointer(start: stem, count: Int(count)) : nil
     }
 
-    /// Returns a noun without the ending of its plural or of its definite form, and `nyckel` as `nyckl`, as in `nycklar`.
-    private func base(of word: [UInt8]) -> [UInt8] {
-        guard let last = word.last, last < nounEndings.count else { return word }
-        for (ending, base) in nounEndings[Int(last)] where word.count - ending.count + base.count >= 3 {
-            if word.suffix(ending.count).elementsEqual(ending) { return word.dropLast(ending.count) + base }
+    /// Returns the ending of a noun's plural or definite form and its replacement, such as that of `nycklar` by `nyckl`.
+    private func nounEnding(of word: UnsafeBufferPointer<UInt8>) -> FullTextSearch.Language.NounEnding? {
+        guard let last = word.last, last < nounEndings.count else { return nil }
+        return nounEndings[Int(last)].first { ending, base in
+            word.count - ending.count + base.count >= 3 && word.suffix(ending.count).elementsEqual(ending)
         }
-        return word
     }
 
     /// Returns true if two words with the same stem are one word in singular and plural, masculine and feminine: `módulo` and
@@ -51,7 +76,8 @@ final class WordStems {
     func isInflection(_ word: [UInt8], of other: [UInt8]) -> Bool {
         guard language.isRomance else { return true }
         func withoutVowels(_ word: [UInt8]) -> ArraySlice<UInt8> {
-            let base = base(of: word)
+            let noun = word.withUnsafeBufferPointer(nounEnding)
+            let base = noun.map { word.dropLast($0.ending.count) + $0.base } ?? word
             return base.prefix((base.lastIndex { !"aeio".utf8.contains($0) } ?? -1) + 1)
         }
         return withoutVowels(word) == withoutVowels(other)
