@@ -32,6 +32,8 @@ struct SearchMarker {
     private var words: [UInt64: [(slot: Int, columns: Set<Int>?)]] = [:]
     private var phrases: [UInt64: [Sequence]] = [:]
     private var prefixes: [(bytes: [UInt8], hash: UInt64)] = []
+    /// True for the last bits of each of these hashes. Most words of a text need only this look-up.
+    private var mayMark = Array(repeating: false, count: 4_096)
     /// The number of bytes of a column that are searched for words to mark.
     private static let limit = 200_000
 
@@ -54,6 +56,7 @@ struct SearchMarker {
                 // A word that begins with it has the same hash, in addition to its own.
                 hashes[hashes.count - 1] = Set(last.map { prefix($0) })
             }
+            for hash in hashes.joined() { mayMark[Int(hash % 4_096)] = true }
             if hashes.count == 1 {
                 for hash in hashes[0] { words[hash, default: []].append((phrase.slot, phrase.columns)) }
             } else if let first = hashes.first {
@@ -87,6 +90,7 @@ struct SearchMarker {
             if !isColocated || places.isEmpty { places.append(Place(range: range)) }
             let place = places.count - 1
             func take(_ hash: UInt64) {
+                guard mayMark[Int(hash % 4_096)] else { return }
                 if places[place].slot == nil, let slot = slot(hash, column) { places[place] = Place(range: range, slot: slot) }
                 if hasPhrases { hashes.append((hash, place)) }
             }
@@ -98,19 +102,24 @@ struct SearchMarker {
     }
 
     private func markPhrases(_ tokens: [(hash: UInt64, place: Int)], _ column: Int, _ places: inout [Place]) {
-        var at: [Set<UInt64>] = Array(repeating: [], count: places.count)
-        for token in tokens { at[token.place].insert(token.hash) }
-        for token in tokens {
+        for (number, token) in tokens.enumerated() {
             for phrase in phrases[token.hash] ?? [] where phrase.columns?.contains(column) ?? true {
-                let end = token.place + phrase.hashes.count
-                guard end <= places.count else { continue }
-                if phrase.hashes.indices.allSatisfy({ !at[token.place + $0].isDisjoint(with: phrase.hashes[$0]) }) {
-                    for place in token.place..<end {
-                        places[place].slot = phrase.slot
-                        if place > token.place { places[place].continues = true }
-                    }
+                guard Self.follow(phrase.hashes.dropFirst(), tokens[number...]) else { continue }
+                for place in token.place..<(token.place + phrase.hashes.count) {
+                    places[place].slot = phrase.slot
+                    if place > token.place { places[place].continues = true }
                 }
             }
+        }
+    }
+
+    /// Returns true if the places after that of the first token have a token of each set.
+    private static func follow(_ hashes: ArraySlice<Set<UInt64>>, _ tokens: ArraySlice<(hash: UInt64, place: Int)>) -> Bool {
+        var (rest, place) = (tokens, tokens[tokens.startIndex].place)
+        return hashes.allSatisfy { wanted in
+            place += 1
+            rest = rest.drop { $0.place < place }
+            return rest.prefix { $0.place == place }.contains { wanted.contains($0.hash) }
         }
     }
 
