@@ -35,6 +35,14 @@ enum OtherSpellings {
         return found
     }
 
+    /// Returns true for a number with dots, unless these are between thousands: `1.0.0` and `802.3`, but not `10.000`.
+    static func isVersion(_ text: ArraySlice<UInt8>) -> Bool {
+        text.split(separator: UInt8(ascii: ".")).dropFirst().contains { part in
+            let digits = part.prefix { (0x30...0x39).contains($0) }.count
+            return digits > 0 && digits != 3
+        }
+    }
+
     /// Returns a text with punctuation in other forms: its words written as one, apart, or with hyphens.
     static func joinings(of text: [UInt8]) -> [[UInt8]] {
         let words = text.split { $0 < 0x80 && !$0.isASCIIWordByte }

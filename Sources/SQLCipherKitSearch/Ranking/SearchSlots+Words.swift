@@ -193,7 +193,9 @@ extension SearchSlots {
             for other in OtherSpellings.words(for: first) + OtherSpellings.hours(first, before: slot.tokens[1]) {
                 try add([other] + stored.dropFirst(), .form)
             }
-            try add([Array(slot.tokens.joined())], .form)
+            // Without its dots, a version is another number.
+            let text = Array(search.text.utf8)[slot.range]
+            if !OtherSpellings.isVersion(text) { try add([Array(slot.tokens.joined())], .form) }
         }
         if slot.isOpen { try findPhraseCompletions(typos: 0, &slot) }
     }

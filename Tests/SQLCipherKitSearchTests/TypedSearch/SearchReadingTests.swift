@@ -66,6 +66,20 @@ import Testing
         }
     }
 
+    /// A version with its dots is not the number with the same digits, wherever that stands.
+    @Test func versionIsNotTheNumberWithoutItsDots() throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["title", "body"], tokenizer: .multilingual()))
+        let rows = [("100 means all", "x"), ("changes", "new in 1.0.0 and later"), ("prices", "10000 or more"), ("8023", "x")]
+        for (title, body) in rows {
+            try db.execute("INSERT INTO t VALUES (\(title), \(body))")
+        }
+        let index = try db.fullText("t")
+        #expect(try index.search("1.0.0 ").hits.map(\.rowID) == [2])
+        #expect(try index.search("802.3 ").hits.map(\.rowID) == [])
+        #expect(try index.search("10.000 ").hits.map(\.rowID) == [3] && index.search("10,000 ").hits.map(\.rowID) == [3])
+    }
+
     /// A number that the index does not have may still be being typed.
     @Test func unknownNumberIsABeginning() throws {
         let index = try made(["a set from 2021", "version 2.10.31"])
