@@ -44,11 +44,18 @@ struct ImportSweep {
 
     /// Imports the rows, and then the documents.
     func run(into path: String, returned: () -> Void = {}) throws {
+        for arguments in commands(into: path) {
+            try Self.tool(arguments)
+            returned()
+        }
+    }
+
+    private func commands(into path: String) -> [[String]] {
         let options = ["--batch", "\(Self.rowsPerBatch)", "--raw-key", "--key-env", "SWEEP_KEY"] + (isMirror ? ["--mirror"] : [])
-        try Self.tool(["import", path, rows, "--search", "text"] + options + (isMirror ? ["--pk", "number"] : []))
-        returned()
-        try Self.tool(["import", path, documents] + options)
-        returned()
+        return [
+            ["import", path, rows, "--search", "text"] + options + (isMirror ? ["--pk", "number"] : []),
+            ["import", path, documents] + options,
+        ]
     }
 
     /// Runs the tool in this process, without its report.
@@ -58,13 +65,22 @@ struct ImportSweep {
         let run = Invocation(
             ["sqlcipherkit"] + arguments, environment: ["SWEEP_KEY": String(repeating: "1", count: 64)], input: nothing,
             output: nothing, errors: STDERR_FILENO)
-        let command = try parsed[arguments] ?? SQLCipherKitCommand.parsed(arguments)
-        parsed[arguments] = command
+        let command = try command(arguments)
         try run { try command() }
     }
 
     /// The same few commands run thousands of times, and parsing takes longer than running. There is one thread.
     nonisolated(unsafe) private static var parsed: [[String]: () throws -> Void] = [:]
+
+    private static func command(_ arguments: [String]) throws -> () throws -> Void {
+        let command = try parsed[arguments] ?? SQLCipherKitCommand.parsed(arguments)
+        parsed[arguments] = command
+        return command
+    }
+
+    func parse() throws {
+        for arguments in commands(into: path) + commands(into: whole) { _ = try Self.command(arguments) }
+    }
 
     /// A copy of the files of the folder: the path of its database.
     func copy() throws -> String {

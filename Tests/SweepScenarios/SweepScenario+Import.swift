@@ -40,6 +40,6 @@ extension SweepScenario {
             checkReturned: { folder, calls in
                 let sweep = sweep(folder)
                 if calls > 0 { try intact(sweep.copy(), key) { db in try sweep.expectImported(calls, db) } }
-            })
+            }, getReady: { folder in try sweep(folder).parse() })
     }
 }

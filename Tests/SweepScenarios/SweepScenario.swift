@@ -19,6 +19,8 @@ package struct SweepScenario {
     package var checkError: (_ folder: String) throws -> Void = { _ in }
     /// Checks that what had returned is there, as the number of calls of `returned` before the end tells. Runs before `check`.
     package var checkReturned: (_ folder: String, _ calls: Int) throws -> Void = { _, _ in }
+    /// Runs once in a folder, before the processes for the other steps are forked, and prepares what takes each of them longest.
+    package var getReady: (_ folder: String) throws -> Void = { _ in }
 
     package static func named(_ action: String, mode: String) throws -> SweepScenario {
         let scenarios = [rewriting, encryptingOnce, copying, salvaging, replicated, exchanged, slotted, committing, importing]

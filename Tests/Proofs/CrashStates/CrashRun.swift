@@ -84,6 +84,7 @@ struct CrashRun {
             let example = "call \(number) failed, with \(SweepScenario.names(in: folder))"
             outcome.problems[problem, default: (0, example)].count += 1
         }
+        try scenario.getReady(folder)
         while true {
             try? FileManager.default.removeItem(atPath: place)
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
