@@ -12,13 +12,16 @@ enum Interruption {
 
     /// Lets the signals stop what a connection is doing, and the command with it. A second signal ends the process at once. A
     /// terminal shows that a statement is still at work.
-    static func stop(_ db: Connection) throws {
+    /// - Returns: what shows it, for work between statements.
+    @discardableResult
+    static func stop(_ db: Connection) throws -> ProgressBar {
         catchSignals()
         let bar = ProgressBar("Working")
         try db.settings.setProgressHandler {
             if !isPatient { bar.tick() }
             return !isWanted
         }
+        return bar
     }
 
     /// Lets the signals set a flag that ``check()`` looks at.

@@ -48,11 +48,14 @@ struct CreateCommand: FileCommand {
     /// Runs a script in the transaction that creates the database; the script's own BEGIN and COMMIT are skipped. Tables may come
     /// in any order: references are checked at the end, as a dump's `foreign_keys = OFF` has no effect in a transaction.
     private static func run(_ lines: PlainLines, on db: Connection, _ name: String, _ leaveOut: LeaveOutOptions) throws {
-        try Interruption.stop(db)
+        let bar = try Interruption.stop(db)
         try db.execute("PRAGMA defer_foreign_keys = ON")
         var isInScriptsTransaction = false
         do {
             try ScriptRunner.run(lines) { statement in
+                // A short statement does not call the progress handler.
+                try Interruption.check()
+                bar.tick()
                 switch transaction(statement.sql) {
                 case .begin where !isInScriptsTransaction: isInScriptsTransaction = true
                 case .commit where isInScriptsTransaction: isInScriptsTransaction = false

@@ -144,6 +144,8 @@ final class Shell {
 
     private func run(_ statements: [StatementSplitter.Statement]) throws {
         for statement in statements {
+            // A short statement does not call the progress handler.
+            try Interruption.check()
             do {
                 try ScriptRunner.locating(line: isScript ? statement.line : nil) { try execute(statement.sql) }
             } catch where !stopsAtErrors && isScript && !Interruption.isWanted {
@@ -244,9 +246,10 @@ final class Shell {
         }
     }
 
-    /// Runs `body`. Shows an error and goes on, unless it should end the shell, and forgets an interruption.
+    /// Runs `body`. Shows an error and goes on, unless it should end the shell. An interruption ends a script; a person's next line
+    /// forgets it.
     private func guarding(_ body: () throws -> Void) throws {
-        Interruption.reset()
+        if isInteractive { Interruption.reset() }
         do { try body() } catch {
             // What goes elsewhere for one statement goes back after an error too.
             if isOnce {
