@@ -13,8 +13,8 @@ import SQLCipherKitCore
 ///     FROM note AS n LEFT JOIN author AS a ON a.id = n.author
 ///     """)
 /// ```
-/// A `Decodable` type finds a part by the key of a property. An ``SQLRowConvertible`` reads it by `part(_:as:)`. Columns before the
-/// first part belong to the row itself. A part ends where the next one begins.
+/// A `Decodable` type finds a part by the key of a property. An ``SQLRowConvertible`` reads it by `scope(_:as:)`. Columns
+/// before the first part belong to the row itself. A part ends where the next one begins.
 extension Row {
     /// Reads the columns of one part of the row as a record.
     /// ```swift
@@ -54,8 +54,8 @@ extension Row {
 }
 
 extension SQL.StringInterpolation {
-    /// Writes the columns of a record as a part of the result, which `part(_:as:)` and a `Decodable` type's property of that
-    /// name read.
+    /// Writes the columns of a record as a part of the result. It is read by `scope(_:as:)` or by the property of that name in a
+    /// `Decodable` type.
     /// ```swift
     /// let sql: SQL = "SELECT \(columns: Note.self, of: "n", as: "note") FROM note AS n"
     /// // SELECT NULL AS "sqlcipherkit_part_note", "n"."id", "n"."title" FROM note AS n
