@@ -1,16 +1,16 @@
 import SQLCipherKitCore
 import SQLCipherKitSearch
 
-/// A search by words and by meaning: of a full-text index and a table of vectors over the same rows.
+/// A search by words and by meaning, in a full-text index and a table of vectors over the same rows.
 ///
 /// ```swift
 /// let found = try db.search(
 ///     HybridSearch("quikc bro", vector: question), words: notes, vectors: noteVectors)
 /// for hit in found.hits { print(hit.rowID, hit.wordRank ?? 0, hit.vectorRank ?? 0) }
 /// ```
-/// Each side finds its best rows independently. Every side that found a row adds its weight ÷ (60 + the row's rank there) to the
-/// row's score: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). The search combines ranks, because scores and
-/// distances have no common scale.
+/// Each side finds its best rows independently. A row's score is the sum, over the sides that found the row, of the side's weight ÷
+/// (60 + the row's rank on that side): reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). The search combines
+/// ranks, because scores and distances have no common scale.
 ///
 /// A search is a value that names no table. You can store it and pass it between threads.
 public struct HybridSearch: Sendable {
@@ -20,9 +20,9 @@ public struct HybridSearch: Sendable {
         public let rowID: Int64
         /// The sum of both sides' contributions; higher is better. Compare it only among the hits of one search.
         public let score: Double
-        /// The place of the row among the rows found by words, counted from 1; nil if the words do not find it.
+        /// The rank of the row among the rows found by words, counted from 1; nil if the words do not find it.
         public let wordRank: Int?
-        /// The place of the row among the rows whose vectors are nearest, counted from 1; nil if it is not among them.
+        /// The rank of the row among the rows with the nearest vectors, counted from 1; nil if the row is not among them.
         public let vectorRank: Int?
         /// The hit of the search by words, with the snippet and the highlights; nil without ``wordRank``.
         public let wordHit: FullTextSearch.Hit?
@@ -34,7 +34,7 @@ public struct HybridSearch: Sendable {
 
     /// The result of a search.
     public struct Results: Sendable {
-        /// The hits, best first; hits with equal scores by row id.
+        /// The hits, best first; hits with equal scores are sorted by row id.
         public let hits: [Hit]
         /// The number of different rows that the two sides found.
         public let total: Int
@@ -51,7 +51,7 @@ public struct HybridSearch: Sendable {
     public var limit: Int
     /// The number of hits to skip. Default: 0.
     public var offset = 0
-    /// The number of rows that each side finds, from 1 to 10,000. Rows that a side does not find have no rank there. Default: 100.
+    /// The number of rows that each side finds, from 1 to 10,000. A row has no rank on a side that does not find it. Default: 100.
     public var depth = 100
     /// The weight of ranks by words, 0 or more. Default: 1.
     public var wordWeight = 1.0
@@ -63,7 +63,7 @@ public struct HybridSearch: Sendable {
     /// Creates a search. Set other options on the value afterwards.
     /// - Parameters:
     ///   - text: the user's input. If it has no word, rows are found by the vector alone.
-    ///   - vector: the vector of the text, from the model that the table's vectors are from.
+    ///   - vector: the vector of the text, from the same model as the table's vectors.
     ///   - limit: the maximum number of hits. Default: 20.
     public init(_ text: String, vector: [Float]?, limit: Int = 20) {
         self.init(FullTextSearch(text), vector: vector, limit: limit)
@@ -72,7 +72,7 @@ public struct HybridSearch: Sendable {
     /// Creates a search with all options of a search by words.
     /// - Parameters:
     ///   - words: the search by words. Its limit and offset have no effect.
-    ///   - vector: the vector of the text, from the model that the table's vectors are from; nil to search by words alone.
+    ///   - vector: the vector of the text, from the same model as the table's vectors; nil to search by words alone.
     ///   - limit: the maximum number of hits. Default: 20.
     public init(_ words: FullTextSearch, vector: [Float]?, limit: Int = 20) {
         self.words = words

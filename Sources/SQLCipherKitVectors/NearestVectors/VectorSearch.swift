@@ -25,7 +25,7 @@ public struct VectorSearch: Sendable {
         public var id: Int64 { rowID }
     }
 
-    /// A first pass over the bits of all vectors, which is faster and may miss some of the nearest.
+    /// A faster search, which first compares only the bits of all vectors. It may miss some of the nearest rows.
     public struct Coarse: Hashable, Sendable {
         package var oversampling: Int
 

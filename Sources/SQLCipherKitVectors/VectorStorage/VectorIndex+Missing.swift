@@ -81,9 +81,8 @@ extension VectorIndex {
     /// ```swift
     /// try await vectors.update(with: model)
     /// ```
-    /// Each batch is written in its own transaction, so that after a cancelled or killed pass, the next pass continues where that
-    /// pass ended. A row that changes while the model works on it stays missing until the next pass. Rows without text get no
-    /// vector.
+    /// Each batch is written in its own transaction, so that the next pass continues where a cancelled or killed pass ended. A row
+    /// that changes while the model works on it stays missing until the next pass. Rows without text get no vector.
     ///
     /// The connection is used only between the calls of the model, on the caller's actor. For a queue or a pool, use
     /// ``SQLCipherKitConcurrency/DatabaseWriter/updateVectors(_:with:batchSize:progress:)``, which lets other calls use the
@@ -96,7 +95,8 @@ extension VectorIndex {
     ///   - isolation: the caller's actor.
     /// - Returns: the number of rows that got a vector.
     /// - Throws: errors of the model and of `progress`; ``DatabaseError/Reason/invalidArgument`` for vectors that do not fit the
-    ///   table or the number of texts; `CancellationError` when the task is cancelled. Batches that were written stay.
+    ///   table, or if there are more or fewer vectors than texts; `CancellationError` when the task is cancelled. Batches that were
+    ///   written stay.
     @discardableResult
     public func update(
         with model: some TextVectorizer, batchSize: Int = 32, progress: DatabaseProgress.Handler? = nil,

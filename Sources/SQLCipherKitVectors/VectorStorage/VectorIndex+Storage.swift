@@ -9,7 +9,7 @@ extension VectorIndex {
     /// - Throws: the errors of ``set(_:)``.
     public func set(_ vector: [Float], for id: Int64) throws { try set(CollectionOfOne((id: id, vector: vector))) }
 
-    /// Sets the vectors of many rows in one transaction, which writes each chunk of vectors once.
+    /// Sets the vectors of many rows in one transaction, and writes each chunk of vectors only once.
     /// ```swift
     /// try vectors.set(zip(ids, embeddings).map { (id: $0, vector: $1) })
     /// ```
@@ -32,7 +32,7 @@ extension VectorIndex {
 
     /// Returns the vector of a row as it is stored: rounded numbers for ``VectorTable/Element/int8``, and 1 and -1 for
     /// ``VectorTable/Element/bits``.
-    /// - Returns: nil if the row has none.
+    /// - Returns: nil if the row has no vector.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone; ``ResultCode/corrupt`` if its bytes are damaged.
     public func vector(for id: Int64) throws -> [Float]? {
         try connection.inSnapshot {
@@ -84,7 +84,8 @@ extension VectorIndex {
     }
 
     /// Returns true if the tables agree: each row of the table has its slot in a chunk, each slot belongs to a row or is free, and
-    /// with external content, each row of the content either has a vector or counts as missing a vector. It reads all chunks.
+    /// with external content, each row of the content either has a vector or counts as missing a vector. The check reads all
+    /// chunks.
     /// - Throws: errors from SQLite, and ``DatabaseError/Reason/invalidArgument`` if the table is gone. Damage is not an error: the
     ///   result is false.
     public func passesIntegrityCheck() throws -> Bool {

@@ -14,21 +14,21 @@ public struct VectorTable: Hashable, Sendable {
     public enum Element: String, Hashable, Sendable, CaseIterable {
         /// Four bytes for each number: the numbers as the application gave them.
         case float32
-        /// A byte for each number, times a scale for each vector: a quarter of the space.
+        /// A byte for each number, scaled by a factor for each vector: a quarter of the space of ``float32``.
         case int8
-        /// A bit for each number: 1 if the number is above 0. A thirty-second of the space.
+        /// A bit for each number: 1 if the number is above 0. A thirty-second of the space of ``float32``.
         case bits
     }
 
-    /// The measure of the distance of two vectors; the nearest vectors have the smallest distance.
+    /// The measure of the distance between two vectors; the nearest vectors have the smallest distance.
     public enum Metric: String, Hashable, Sendable, CaseIterable {
-        /// 1 minus the cosine of the angle between them, from 0 to 2.
+        /// 1 minus the cosine of the angle between the vectors, from 0 to 2.
         case cosine
         /// The negative dot product, for vectors whose length has a meaning.
         case dot
         /// The Euclidean distance (L2).
         case l2
-        /// The number of bits that differ; for ``Element/bits`` alone.
+        /// The number of bits that differ; for ``Element/bits`` only.
         case hamming
     }
 
@@ -36,9 +36,9 @@ public struct VectorTable: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// Row ids that the application chooses.
         case own
-        /// The rows of an ordinary table in the same database, which has an `INTEGER PRIMARY KEY`. Triggers keep the vectors in
-        /// step with that table, whichever program writes its rows. The vector of a deleted row is overwritten. A new row, and a
-        /// row with a change in one of the columns, has no vector until the application sets one.
+        /// The rows of an ordinary table with an `INTEGER PRIMARY KEY` in the same database. Triggers keep the vectors in step with
+        /// that table, whichever program writes its rows. The vector of a deleted row is overwritten. A new row, and a row with a
+        /// change in one of the columns, has no vector until the application sets one.
         /// - Parameters:
         ///   - table: the table's name.
         ///   - columns: the columns that the vector of a row is made of, 1 or more. For a model of texts, their values are joined
