@@ -64,7 +64,7 @@ public struct FTS5Table: Hashable, Sendable {
         case contentless(deletes: Bool = true, keepsUnindexed: Bool = false)
     }
 
-    /// The detail in which the index records the place of a word (<https://sqlite.org/fts5.html#the_detail_option>).
+    /// The detail in which the index records where a word occurs (<https://sqlite.org/fts5.html#the_detail_option>).
     public enum Detail: String, Hashable, Sendable {
         /// Row, column and position.
         case full
@@ -90,14 +90,14 @@ public struct FTS5Table: Hashable, Sendable {
     ///   - name: the table's name.
     ///   - columns: the columns, in order.
     ///   - content: where the text is stored. Default: in the table itself.
-    ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default:
-    ///     `unicode61` with all accents removed, which other programs have too.
+    ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default: `unicode61`, a tokenizer that
+    ///     other programs have too, with all accents removed.
     ///   - prefixes: the lengths, in characters, of prefixes that get a separate index, so that searches for them are faster: at
     ///     most 31 lengths, from 1 to 999. Default: none.
-    ///   - detail: the detail in which the index records the place of a word. Default: row, column and position.
+    ///   - detail: the detail in which the index records where a word occurs. Default: row, column and position.
     ///   - storesColumnSizes: whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a
-    ///     contentless table cannot delete, and a table with synchronized content must have no triggers of your own that write to
-    ///     the row that fires them. Default: yes.
+    ///     contentless table cannot delete, and, with synchronized content, your own triggers must not write to the row that fires
+    ///     them. Default: yes.
     ///   - acceptsLocales: whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that
     ///     use it (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.
     ///   - hasTokenData: whether the part of a token after a NUL byte is stored but not searched for

@@ -149,7 +149,7 @@ extension FullTextIndex {
     ///     print(match.record.title, match.hit.score)
     /// }
     /// ```
-    /// The record is read from all columns of the content table, or of the full-text table if that stores its own text.
+    /// The record is read from all columns of the content table, or of a full-text table with its own text.
     /// - Parameters:
     ///   - type: the type of the records.
     ///   - search: the search.

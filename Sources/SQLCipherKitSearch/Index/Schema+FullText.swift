@@ -9,8 +9,8 @@ extension Schema {
     ///   - populate: whether to index the rows that the content table already has. Default: yes.
     ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
     ///     undone. Default: none.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description, and if another library's triggers write to a
-    ///   table of that name whose content is to be synchronized; an error from SQLite, for example for a name in use or an unknown
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description, and, for synchronized content, if another
+    ///   library's triggers write to a table of that name; an error from SQLite, for example for a name in use or an unknown
     ///   tokenizer; and any error that `progress` throws. Nothing has changed then.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
@@ -102,7 +102,7 @@ extension Connection {
 extension FullTextIndex {
     /// Drops the full-text table, the triggers that write to it (also triggers of other libraries), and the tables and views that
     /// belong to it. ``Schema/dropTable(_:ifExists:)`` and the statement `DROP TABLE` do the same. External content stays.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and an error that names the trigger if one of them
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and an error that names the trigger if a trigger
     ///   also does other work. Nothing has changed then.
     public func drop() throws {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }

@@ -25,7 +25,7 @@ public struct HighlightedText: Hashable, Sendable {
     /// Returns the text with a string before and after each marked part.
     /// - Parameters:
     ///   - opening: the string before a marked part. Default: `[`.
-    ///   - closing: the string after it. Default: `]`.
+    ///   - closing: the string after a marked part. Default: `]`.
     ///   - escape: applied to each part of the text itself, for example to escape it for HTML. Default: no change.
     public func marked(
         from opening: String = "[", to closing: String = "]", escape: (Substring) -> String = { String($0) }

@@ -30,7 +30,8 @@ extension Connection {
     /// is from. The rules compare rows across all tables:
     /// - words: rows are compared by their missing words. If a table's tokenizer finds fewer words in the text, the difference does
     ///   not count as missing;
-    /// - field, place and exactness: rows are compared as in a single table, by the heaviest column of their own table;
+    /// - field, place and exactness: rows are compared as if all were in one table; the heaviest column of a row is that of its own
+    ///   table;
     /// - relevance: rows are compared by bm25. The rows of all tables together determine how rare a word is. The length of a text
     ///   is compared with the average length in its own table, so that short mails and long articles are treated alike.
     ///

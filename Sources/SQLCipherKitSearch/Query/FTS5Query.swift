@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
-/// A full-text query in FTS5's own terms, which is well-formed with any text in it
-/// (<https://sqlite.org/fts5.html#full_text_query_syntax>). For user input, search for the text itself.
+/// A full-text query in FTS5's own terms (<https://sqlite.org/fts5.html#full_text_query_syntax>). It is well-formed with any text
+/// in it. For user input, search for the text itself.
 ///
 /// ```swift
 /// let query = FTS5Query.all("swift", .prefix("data")).or(.phrase("open source")).excluding("java")

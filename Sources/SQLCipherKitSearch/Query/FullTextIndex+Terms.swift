@@ -54,7 +54,7 @@ extension FullTextIndex {
     /// with its neighbor. The nearest come first and, of these, the most frequent.
     ///
     /// Only the parts of the index that may have such words are read. A word with a different first letter of the same script is
-    /// included only if it has fewer errors than `distance` allows, or one error.
+    /// included only if it has just one error, or fewer errors than `distance` allows.
     /// - Parameters:
     ///   - word: the word as typed.
     ///   - distance: the maximum number of errors, from 1 to 3. Nil, the default, allows one error. If no word of the index has
@@ -74,7 +74,7 @@ extension FullTextIndex {
     /// similar word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameters:
     ///   - text: the user's input.
-    ///   - languages: the languages in which another form of a word of the index is not an error. Default: English.
+    ///   - languages: the languages in which another form of an indexed word is not an error. Default: English.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func correctedText(_ text: String, languages: Set<FullTextSearch.Language> = [.english]) throws -> String? {
         try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text, languages) }
@@ -83,7 +83,7 @@ extension FullTextIndex {
     /// Returns the languages that certainly occur in the texts, for ``FullTextSearch/languages``.
     ///
     /// For each language, eight very frequent words are looked up, such as `und` and `nicht`. The result has each language of which
-    /// at least six words occur, each of them in one row in fifty or more. Very short texts have too few of these words.
+    /// at least six words occur, each in at least one row in fifty. Very short texts have too few of these words.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func languages() throws -> Set<FullTextSearch.Language> {
         try SearchIndex.with(self) { index in

@@ -91,8 +91,8 @@ extension SQLExtension {
     /// let hits = try notes.search(search)
     /// ```
     /// If the function throws, the search fails with that error. Every connection that searches with the function needs it:
-    /// register it in ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` if the
-    /// name does not have the form described here.
+    /// register it in ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` if
+    /// `name` is not as described below.
     /// - Parameters:
     ///   - name: the function's name: ASCII letters, digits and underscores, not beginning with a digit, as FTS5's syntax requires.
     ///   - function: returns a hit's rank; smaller is better.

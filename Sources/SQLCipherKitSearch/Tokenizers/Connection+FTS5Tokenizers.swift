@@ -24,8 +24,8 @@ extension SQLExtension {
     /// try db.register(.tokenizer(as: "separated") { arguments in Separated(by: arguments.first ?? ",") })
     /// let table = FTS5Table("tags", columns: ["list"], tokenizer: .custom("separated", arguments: [";"]))
     /// ```
-    /// If `make` throws, the statement that opens the table fails with that error. In all else it works like ``tokenizer(_:as:)``,
-    /// which ignores the arguments.
+    /// If `make` throws, the statement that opens the table fails with that error. Otherwise it works like ``tokenizer(_:as:)``,
+    /// except that the latter ignores the arguments.
     /// - Parameters:
     ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
     ///   - make: creates the tokenizer of a table from its arguments.
@@ -58,8 +58,8 @@ extension SQLExtension {
     /// Creates an extension for a filter under a name. For each table, the filter is created from the arguments of the table's
     /// ``FTS5Tokenizer/custom(_:arguments:)``.
     ///
-    /// If `make` throws, the statement that opens the table fails with that error. In all else it works like
-    /// ``tokenFilter(_:as:)``, which ignores the arguments.
+    /// If `make` throws, the statement that opens the table fails with that error. Otherwise it works like ``tokenFilter(_:as:)``,
+    /// except that the latter ignores the arguments.
     /// - Parameters:
     ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
     ///   - make: creates the filter of a table from its arguments.

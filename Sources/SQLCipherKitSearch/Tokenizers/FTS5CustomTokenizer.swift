@@ -42,10 +42,10 @@ extension FTS5Token {
         /// Passes a token on to FTS5.
         ///
         /// If the range is not within the text, the statement fails with ``DatabaseError/Reason/invalidArgument``, because FTS5
-        /// would read there.
+        /// would read outside of the text.
         /// - Parameters:
         ///   - token: the token's UTF-8, as the index stores it.
-        ///   - range: the bytes of the text that the token stands for.
+        ///   - range: the bytes in the text for which the token stands.
         ///   - isColocated: whether the token has the same position as the previous token, as a synonym does. Default: no.
         public mutating func add(_ token: UnsafeBufferPointer<UInt8>, range: Range<Int>, isColocated: Bool = false) {
             guard result == 0 else { return }
@@ -105,7 +105,7 @@ public protocol FTS5CustomTokenizer: Sendable {
 public struct FTS5Token {
     /// The token's UTF-8, valid only during the call.
     public let bytes: UnsafeBufferPointer<UInt8>
-    /// The bytes of the text that the token stands for.
+    /// The bytes in the text for which the token stands.
     public let range: Range<Int>
     /// True if the token has the same position as the previous token.
     public let isColocated: Bool

@@ -34,8 +34,8 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     /// categories of Unicode 6.1, and counts newer characters as letters. Only the first 1,024 bytes of a word are indexed.
     ///
     /// In scripts without spaces, each character and each pair of neighbors is indexed, so such text takes about twice the space,
-    /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
-    /// use the table.
+    /// and some hits run across two words. The tokenizer is part of this package's engine. Without this engine, other programs
+    /// cannot use the table.
     /// - Parameters:
     ///   - removesDiacritics: whether accents and other marks on Latin, Greek and Devanagari letters are removed. Default: yes.
     ///   - removesVowelSigns: whether Arabic and Hebrew vowel signs are removed, and whether the forms of an Arabic letter are
@@ -159,8 +159,8 @@ extension SQLExtension {
     ///   - groups: groups of words with the same meaning. Each word must be a single token of the base; otherwise a statement that
     ///     opens the table throws ``DatabaseError/Reason/invalidArgument``.
     ///   - inDocuments: whether each word is indexed together with its synonyms. The index is then larger, and queries are as fast
-    ///     as before. Default: no. Then each word of a query is searched for together with its synonyms, and the list can change
-    ///     without a rebuild.
+    ///     as without synonyms. If not, each word of a query is searched for together with its synonyms, and the list can change
+    ///     without a rebuild. Default: no.
     ///   - base: the tokenizer to whose tokens the synonyms are added. Default: `unicode61`.
     ///   - name: the name of the result.
     public static func synonyms(
@@ -178,8 +178,8 @@ extension SQLExtension {
     }
 
     /// Creates a tokenizer for text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. The
-    /// tokenizer is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)`` under a name that you choose. Use the
-    /// original unless you need that name: it needs no registration.
+    /// tokenizer is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)`` under a name that you choose. Unless you
+    /// need such a name, use that tokenizer directly: it needs no registration.
     public static func cjkTokenizer(as name: String) -> SQLExtension {
         SQLExtension { connection in try connection.installTokenizer(name, sameAs: "multilingual") }
     }

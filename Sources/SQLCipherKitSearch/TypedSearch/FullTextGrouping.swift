@@ -1,14 +1,14 @@
 import SQLCipherKitCore
 
 extension FullTextSearch {
-    /// The groups in which the rows that a search finds are counted.
+    /// The groups in which a search counts the rows that it finds.
     ///
     /// ```swift
     /// search.facets = ["tags": .elements("tags"), "months": .dates("created", by: .month)]
     /// let tags = try notes.search(search).facets["tags"]
     /// ```
-    /// Each grouping takes an SQL expression over the columns of the content table, or of the full-text table if that stores its
-    /// own text. Interpolated values are bound.
+    /// Each grouping takes an SQL expression over the columns of the content table, or of a full-text table with its own text.
+    /// Interpolated values are bound.
     public struct Grouping: Sendable {
         /// A calendar interval (Gregorian, in UTC).
         public struct Interval: Hashable, Sendable, CaseIterable, CustomStringConvertible {
@@ -36,8 +36,8 @@ extension FullTextSearch {
         public enum DateForm: Hashable, Sendable {
             /// Text is ISO 8601; numbers from 0 to 5373484.5 are Julian days, others are seconds since 1970.
             case automatic
-            /// Numbers are seconds since 1970, even numbers for the first two months of 1970, which ``automatic`` takes for Julian
-            /// days.
+            /// Numbers are seconds since 1970, including the numbers that ``automatic`` takes for Julian days: the first two months
+            /// of 1970.
             case unixTime
             /// Numbers are Julian days.
             case julianDay

@@ -26,8 +26,8 @@ public struct FullTextSearch: Sendable {
     public enum RankingRule: Int32, Hashable, Sendable {
         /// Rows that lack fewer of the words come first; a rare word counts for more than a frequent one. If the index has the
         /// typed word, rows with only a similar word come after rows with every word, and before rows that lack a word. A row also
-        /// counts as lacking no word if it lacks at most one in three of the words and has all others side by side in the heaviest
-        /// column: then the text has a word too many.
+        /// counts as having every word if it lacks at most one in three of the words and has all others side by side in the
+        /// heaviest column: the text then has a word too many.
         case words = 1
         /// Rows with a column that has only the words of the text come first, then rows whose heaviest column begins with the text:
         /// see ``Field``.
@@ -43,7 +43,7 @@ public struct FullTextSearch: Sendable {
         case relevance = 5
     }
 
-    /// The relation between a column of a row and the typed text, with its words in any form.
+    /// The relation between a column of a row and the words of the typed text, in any form.
     public enum Field: Int, Hashable, Sendable {
         /// A column has only the words of the text, in any form.
         case whole
@@ -62,7 +62,7 @@ public struct FullTextSearch: Sendable {
         case inHeaviestColumn
         /// All words side by side in another column.
         case sideBySideElsewhere
-        /// All but at most one in three of the words, side by side in the heaviest column.
+        /// Not all words, but at least two in three, side by side in the heaviest column.
         case oneWordTooMany
         /// The words in any other place, or only some of the words.
         case anywhere
@@ -163,7 +163,7 @@ public struct FullTextSearch: Sendable {
     }
 
     /// The user's input. If it is longer than 10,000 bytes, only its first 2,500 Unicode scalars are read. At most 12 words are
-    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a prefix.
+    /// searched for and 12 excluded; further words are ignored. A word, or a phrase in quotes, is a prefix if `*` follows it.
     public var text: String
     /// A query in FTS5's own terms, which is searched for instead of the text. Its words are found as FTS5 finds them, and hits are
     /// ordered by bm25: ``rankingRules``, ``typoTolerance``, ``prefixMatching``, ``languages``, ``synonyms``, ``stopWords`` and
@@ -175,8 +175,7 @@ public struct FullTextSearch: Sendable {
     public var offset = 0
     /// The order of the hits. Default: best first.
     public var order = Order.best
-    /// An SQL condition over the columns of the content table, or of the full-text table if that stores its own text. Default:
-    /// none.
+    /// An SQL condition over the columns of the content table, or of a full-text table with its own text. Default: none.
     public var filter: SQL?
     /// The passage to show with each hit. Default: 16 words of the best-matching column.
     public var snippet: Snippet? = .best()
@@ -198,8 +197,8 @@ public struct FullTextSearch: Sendable {
     ///
     /// In German, Dutch, Danish, Norwegian and Swedish, a word of four letters or more also finds compounds that end with it, if
     /// the index has the first part as a word. French and Italian words before an apostrophe, as in `l'arbre`, are left out. Each
-    /// language takes time at each keystroke. An index with the tokenizer ``FTS5Tokenizer/porter(_:)`` has stems alone: there,
-    /// English words always find their other forms, and words of other languages never find them.
+    /// language takes time at each keystroke. An index with the tokenizer ``FTS5Tokenizer/porter(_:)`` has only stems: in such an
+    /// index, English words always find their other forms, and words of other languages never do.
     public var languages: Set<Language> = [.english]
     /// Synonyms of typed words. Default: none.
     public var synonyms: [Synonym] = []
@@ -207,7 +206,7 @@ public struct FullTextSearch: Sendable {
     public var stopWords: Set<String> = []
     /// If fewer rows than this have all words, the search also shows rows that lack words. It then also shows rows with a similar
     /// word in place of a typed word that the index has: a word with a typing error or, with ``PrefixMatching/everyWord``, a longer
-    /// word. 0 never shows such rows. Default: 5.
+    /// word. With 0, neither kind of row is shown. Default: 5.
     public var dropTokensThreshold = 5
     /// The reduction of relevance according to a value of the row, such as its age. Default: no reduction.
     public var decay: Decay?
@@ -269,9 +268,9 @@ extension FullTextSearch {
     public struct Total: Hashable, Sendable, CustomStringConvertible {
         /// The number of rows that were counted, at most 200,000 of each index.
         public let count: Int
-        /// True if the number counts all rows, also in each facet: the search looked at all rows and words of the index that could
-        /// have led to a hit. It is false for one or two letters in a large index, and without ``FullTextSearch/countsAll``
-        /// if rows that lack words were left out.
+        /// True if this number and the numbers of the facets count all rows: the search looked at all rows and words of the index
+        /// that could have led to a hit. It is false for one or two letters in a large index, and without
+        /// ``FullTextSearch/countsAll`` if rows that lack words were left out.
         public let isExact: Bool
 
         public var description: String { isExact ? "\(count)" : "\(count)+" }
@@ -290,7 +289,7 @@ extension FullTextSearch {
         public let schema: String
         /// The name of the full-text table.
         public let table: String
-        /// The row id. With synchronized external content and an `INTEGER PRIMARY KEY`, it is that key.
+        /// The row id. With synchronized external content and an `INTEGER PRIMARY KEY`, the row id is that key.
         public let rowID: Int64
         /// The relevance; higher is better. For user input, it is only one of the ranking rules. Compare it only among the hits of
         /// one search.
@@ -305,15 +304,15 @@ extension FullTextSearch {
         public let place: Place
         /// The sum over all typed words. A word counts 0 if the row has it as typed, 1 for another form or a synonym, 2 for a
         /// longer word that begins with it, 3 for a word with a typing error, 4 for a word with two errors, or for a longer word or
-        /// another form of a word with an error, and 5 if the row lacks it as a word too many. If ``place`` is in one column, only
-        /// the words in that column count.
+        /// another form of a word with an error, and 5 if the row lacks it, but it counts as a word too many. If ``place`` is in
+        /// one column, only the words in that column count.
         public let inexactness: Int
         /// True if the row has all of several words side by side, in any form.
         public var isPhrase: Bool {
             matchedWordCount > 1 && (place == .sideBySideInHeaviestColumn || place == .sideBySideElsewhere)
         }
-        /// The passage with the most words of the search, which are marked; nil if no snippet was requested or the table has no
-        /// text.
+        /// The passage with the most words of the search, with these words marked; nil if no snippet was requested or the table has
+        /// no text.
         public let snippet: HighlightedText?
         /// Whole columns with the words marked, by the names in ``FullTextSearch/highlightedColumns``.
         public let highlights: [String: HighlightedText]
