@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// A log of changes, kept in the database itself, that synchronizes copies of the database, each of which can be edited offline.
+/// A log of changes, kept in the database itself. It synchronizes copies of the database that are edited offline.
 ///
 /// ```swift
 /// let log = try ChangeLog(db, tables: ["note", "tag"], localPeer: "laptop")
@@ -10,14 +10,14 @@ import SQLCipherKitCore
 /// let message = try log.changes(since: positionOfPhone)   // on the laptop
 /// let outcome = try phoneLog.receive(message)             // on the phone
 /// ```
-/// Each copy is a *peer* with its own name. ``write(_:)`` records its changes to the logged tables in the same transaction, as an
-/// entry: the peer, a number, a time and the changes. ``changes(since:)`` returns a message with the entries that another peer
-/// lacks: this peer's own entries, and entries received from others. ``receive(_:)`` applies a message in one transaction. Repeated
-/// messages, and messages that arrive by several routes, do no harm. A message that follows a lost message is refused until the
-/// lost entries have arrived. When all peers have all entries, they have the same rows, in any order of the messages:
-/// <doc:Synchronize> has the rules.
+/// Each copy is a *peer* with its own name. ``write(_:)`` records its closure's changes to the logged tables in the same
+/// transaction, as an entry: the peer, a number, a time and the changes. ``changes(since:)`` returns a message with the entries
+/// that another peer lacks: this peer's own entries, and entries received from others. ``receive(_:)`` applies a message in one
+/// transaction. Repeated messages, and messages that arrive by several routes, do no harm. A message that follows a lost message is
+/// refused until the lost entries have arrived. When all peers have all entries, they have the same rows, in any order of the
+/// messages: <doc:Synchronize> has the rules.
 ///
-/// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
+/// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use the log on its
 /// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``DatabaseWriter`` can create its own.
 public final class ChangeLog {
     /// The way to merge two changes to the same row, if neither peer knew of the other's change.
@@ -67,12 +67,12 @@ public final class ChangeLog {
     ///     choose for different rows, such as UUIDs. If a logged table has a foreign key, the table that it refers to must be
     ///     logged too. The key's collation is one of SQLite's own, and no row has NULL in it.
     ///   - peer: the name of this copy, 1 to 128 printable ASCII characters without spaces, such as a UUID. No two copies may have
-    ///     the same name. For a database that was copied from a peer, use a name that was registered there with ``add(peer:)``
-    ///     before the copy was made.
+    ///     the same name. For a database that was copied from a peer, use a name that was registered at that peer with
+    ///     ``add(peer:)`` before the copy was made.
     ///   - rules: how conflicts are resolved, by table, the same for all peers. Default: ``MergePolicy/column`` for every table.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
     ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
-    ///   registered there; ``ResultCode/schema`` for a log that another version of this package has made in another form.
+    ///   registered there; ``ResultCode/schema`` for a log in the format of another version of this package.
     public init(
         _ db: Connection, tables: [String], localPeer peer: String, mergePolicies rules: [String: MergePolicy] = [:]
     ) throws {
@@ -174,11 +174,11 @@ public final class ChangeLog {
     /// a row, the call throws.
     /// - Parameter body: makes the changes.
     /// - Returns: the result of `body`.
-    /// - Throws: any error that `body`, beginning or committing throws; ``DatabaseError/Reason/invalidArgument`` for a changed row
-    ///   with NULL in its key, and for a logged table that is gone or can no longer be logged; ``ResultCode/schema`` if `body`
-    ///   replaced a logged table by a new one with its name; ``DatabaseError/Reason/typeMismatch`` for a text that is not UTF-8 in
-    ///   a changed row; ``DatabaseError/Reason/misuse`` for outside changes that ``outsideChanges`` refuses. Then nothing has
-    ///   changed, and nothing is logged.
+    /// - Throws: any error of `body`, and of beginning or committing the transaction; ``DatabaseError/Reason/invalidArgument`` for
+    ///   a changed row with NULL in its key, and for a logged table that is gone or can no longer be logged; ``ResultCode/schema``
+    ///   if `body` replaced a logged table by a new one with its name; ``DatabaseError/Reason/typeMismatch`` for a text that is not
+    ///   UTF-8 in a changed row; ``DatabaseError/Reason/misuse`` for outside changes that ``outsideChanges`` refuses. Then nothing
+    ///   has changed, and nothing is logged.
     @discardableResult
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
         // The outer call logs these changes too.
@@ -198,7 +198,7 @@ public final class ChangeLog {
         }
     }
 
-    /// Logs all rows of the logged tables whose insert is not in the log, as if they were inserted now.
+    /// Logs all rows without an insert in the log, in all logged tables, as if these rows were inserted now.
     ///
     /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this database.
     /// Call it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to
@@ -251,7 +251,7 @@ public final class ChangeLog {
     }
 
     /// Returns the settings with which the log of a database was last opened; nil if there is no log.
-    /// - Throws: ``ResultCode/corrupt`` for stored bytes that are not settings; opening the log replaces these bytes;
+    /// - Throws: ``ResultCode/corrupt`` for stored bytes that are not settings (opening the log replaces such bytes);
     ///   ``DatabaseError/Reason/closed``.
     public static func settings(in db: Connection) throws -> Settings? {
         try ChangeLogStore(db: db).settings()
@@ -430,7 +430,7 @@ extension ChangeLog {
 // MARK: Sending
 
 extension ChangeLog {
-    /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
+    /// For each peer, the last entry that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
     /// - Throws: ``ResultCode/corrupt`` for numbers in the log's tables that are out of bounds; ``DatabaseError/Reason/closed``.
     public var position: Position { get throws { try store.ownPosition(of: localPeer) } }
 
@@ -448,7 +448,7 @@ extension ChangeLog {
         get throws { try store.members().filter { !$0.value && $0.key != localPeer }.map(\.key).sorted() }
     }
 
-    /// Registers a peer, so that ``prune(gracePeriod:)`` keeps the entries that it lacks. Call this before you copy the
+    /// Registers a peer, so that ``prune(gracePeriod:)`` keeps the entries that the new peer lacks. Call this before you copy the
     /// database for a new peer: the copy can then be opened under that name. Registering a peer again has no effect.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for the name of a removed peer.
     public func add(peer name: String) throws {
@@ -463,9 +463,9 @@ extension ChangeLog {
         }
     }
 
-    /// Removes a peer that will not come back, so that ``prune(gracePeriod:)`` no longer waits for it. This peer's next
-    /// messages tell the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy
-    /// of another peer's database, under a new name.
+    /// Removes a peer that will not come back, so that ``prune(gracePeriod:)`` no longer waits for it. This peer's next messages
+    /// tell the others, and all of them then refuse the removed peer's messages. To come back, the removed peer must start from a
+    /// copy of another peer's database, under a new name.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
     public func remove(peer name: String) throws {
         if name == localPeer || !name.isPeerName {
@@ -551,8 +551,8 @@ extension ChangeLog {
     /// deleted while another peer is known to have entries that this peer lacks.
     ///
     /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown during a
-    /// call cannot get the deleted entries, and needs a ``snapshot()``. Rows that it inserted before that call are logged again, as
-    /// if they were inserted when they are received.
+    /// call cannot get the deleted entries, and needs a ``snapshot()``. Rows that such a peer inserted before that call are logged
+    /// again, as if they were inserted when they are received.
     /// - Parameter gracePeriod: how long to wait for a silent peer. A peer that was silent for longer needs a ``snapshot()`` when
     ///   it comes back; its own changes keep their times. The keys and times of deleted rows are kept until such peers know of the
     ///   deletes, or are removed. Default: nil, no limit.
@@ -613,9 +613,9 @@ extension ChangeLog {
 // MARK: All rows
 
 extension ChangeLog {
-    /// Returns a message with all rows of the logged tables, for a peer that lacks entries which have been pruned, so that
-    /// ``changes(since:)`` throws ``DatabaseError/Reason/changesMissing``. Any peer can receive the message. It merges in the same
-    /// way as the entries.
+    /// Returns a message with all rows of the logged tables, for a peer that lacks pruned entries: for such a peer,
+    /// ``changes(since:)`` throws ``DatabaseError/Reason/changesMissing``. Any peer can receive the message. The message is merged
+    /// in the same way as entries.
     ///
     /// The message is made in memory.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, which could be rolled back, and for outside changes that
@@ -889,8 +889,8 @@ extension ChangeLog {
     /// Other copies, or a store, then have changes that this copy made and has lost. Until this call, ``receive(_:)``,
     /// ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw ``DatabaseError/Reason/copyRestored`` when they
     /// find such a change, and change nothing. After this call, repeat the call that threw. The choice holds on this connection
-    /// until this copy makes its next message; with messages instead of a store, receive from all other copies before that. A
-    /// backup does not contain the choice: on a copy that is restored from a backup, these calls throw again.
+    /// until this copy makes its next message; with messages instead of a store, receive from all other copies before you make that
+    /// message. A backup does not contain the choice: on a copy that is restored from a backup, these calls throw again.
     /// ```swift
     /// do {
     ///     try log.receive(message)
@@ -1122,10 +1122,10 @@ extension ChangeLog {
     /// Gives this copy a new name for its later changes.
     ///
     /// Call it if this copy has lost changes that other copies have, and cannot get them back with ``resolveRestore(_:)``. This
-    /// happens if the copy was restored from a backup or created again, and the changes that it had sent are lost, or the copy has
-    /// sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at this copy or another copy, or
-    /// `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes like any other copy's changes.
-    /// Changes that no other copy is known to have are logged again after them.
+    /// happens if the copy was restored from a backup or created again, and then either the changes that it had sent are lost, or
+    /// it has sent other changes since. Then ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` at this copy or another copy,
+    /// or `synchronize(with:)` stores nothing. Under the new name, the copy receives its former changes like any other copy's
+    /// changes. Changes that no other copy is known to have are logged again after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }

@@ -16,7 +16,7 @@ extension ChangeLog {
         /// The peer whose change replaced the values; nil if the peer is no longer known, for example for a delete that was pruned.
         public let peer: String?
 
-        /// The time at which the two changes met at this copy, by its clock.
+        /// The time at which the two changes met at this copy, by this copy's clock.
         public var time: Date { Date(timeIntervalSince1970: Double(id >> 16) / 1000) }
 
         fileprivate init(id: Int64, peer: String?, _ change: LoggedChange) {

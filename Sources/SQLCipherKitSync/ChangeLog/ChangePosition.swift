@@ -46,7 +46,7 @@ extension ChangeLog {
         /// The position of a copy that has no entries.
         public init() { marks = [:] }
 
-        /// The number of a peer's last entry; 0 if the copy has none.
+        /// The number of a peer's last entry; 0 if the copy has no entry of that peer.
         public func sequence(of peer: String) -> Int64 { marks[peer]?.sequence ?? 0 }
 
         /// Returns true if the copy has all entries that another copy has.

@@ -9,8 +9,8 @@ import SQLCipherKitCore
 /// try await log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
 /// let outcome = try await log.receive(message)
 /// ```
-/// It has the calls of a ``ChangeLog``, which describes them. Each runs on the connection that writes, in its own transaction,
-/// while reads of a pool continue, and has an asynchronous form. Observations see received changes, like any other change.
+/// It has the calls that ``ChangeLog`` describes. Each call runs in its own transaction, on the connection that writes; reads of a
+/// pool continue. Each call also has an asynchronous form. Observations see received changes, like any other change.
 public struct SharedChangeLog: Sendable {
     /// The queue or the pool.
     public let database: DatabaseWriter
@@ -65,7 +65,7 @@ public struct SharedChangeLog: Sendable {
     /// Runs `body` with the log, on the connection that writes, without a transaction around it. Use it for
     /// ``ChangeLog/prune(gracePeriod:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and other calls that this type does not
     /// have.
-    /// - Throws: any error that `body` throws, and as ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
+    /// - Throws: any error that `body` throws, and the errors of ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
     @discardableResult
     public func withLog<R: Sendable>(_ body: (ChangeLog) throws -> R) throws -> R {
         try database.writeWithoutTransaction { db in try body(log(db)) }

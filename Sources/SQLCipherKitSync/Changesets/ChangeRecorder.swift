@@ -10,7 +10,7 @@ import SQLCipherKitCore
 /// ```
 /// The recorder keeps the difference between the first and the last state of each row: a row that was changed back, or whose change
 /// was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
-/// primary key. A row with NULL in that key cannot be recorded: after a change of such a row, ``changeset()`` throws.
+/// primary key. A row with NULL in its primary key cannot be recorded: after a change of such a row, ``changeset()`` throws.
 public final class ChangeRecorder: ConnectionDependent {
     private let schema: Schema
     private var connection: Connection { schema.connection }
@@ -25,9 +25,9 @@ public final class ChangeRecorder: ConnectionDependent {
     /// Starts recording.
     /// - Parameters:
     ///   - schema: the database whose changes are recorded.
-    ///   - tables: the tables to record. Nil, the default, records all tables, including tables created later, but not the tables
-    ///     that hold the content of full-text and other virtual tables that exist now.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table whose key has another collation than SQLite's own,
+    ///   - tables: the tables to record. Nil, the default, records all tables, including tables created later, except the tables
+    ///     that hold the content of existing virtual tables, such as full-text tables.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table with a key whose collation is not one of SQLite's own,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
     public convenience init(_ schema: Schema, tables: [String]? = nil) throws {
         try schema.requireCanonicalKeys(tables, for: Self.name)

@@ -10,8 +10,8 @@ import SQLCipherKitCore
 /// ```
 /// A changeset has the old and the new values of each row, so that conflicts are detected and the changeset can be inverted. A
 /// patchset has only the new values, and is smaller. Rows are identified by their declared primary key; tables without a primary
-/// key have no changes. A key that gets another spelling, such as `a` for `A` under the collation NOCASE, is a delete followed by
-/// an insert.
+/// key have no changes. A change of a key's spelling, such as from `A` to `a` under the collation NOCASE, is recorded as a delete
+/// followed by an insert.
 ///
 /// The bytes contain data in plaintext: encrypt them before they leave the program. If the bytes are not a changeset, every call
 /// throws ``ResultCode/corrupt``.
@@ -103,7 +103,7 @@ public struct Changeset: Hashable, Sendable {
         }.get()
     }
 
-    /// Returns the changes that undo these.
+    /// Returns the changes that undo these changes.
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, or for a patchset, which has no old values.
     public func inverted() throws -> Changeset {
         if isEmpty { return self }
@@ -380,8 +380,8 @@ extension Changeset {
     public struct Conflict: Hashable, Sendable {
         /// Why the change cannot be made.
         public enum Kind: Hashable, Sendable {
-            /// The row to update or delete has other values than when the change was recorded. They are in
-            /// ``Changeset/Conflict/current``.
+            /// The row to update or delete no longer has the values that it had when the change was recorded. Its present values
+            /// are in ``Changeset/Conflict/current``.
             case different
             /// There is no row to update or delete.
             case missing

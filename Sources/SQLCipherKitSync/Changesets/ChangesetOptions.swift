@@ -22,8 +22,8 @@ extension Changeset {
         /// True if foreign key actions run, such as `ON DELETE CASCADE`. The changes already contain the effects that these actions
         /// had when the changes were recorded. Default: true.
         public var runsForeignKeyActions = true
-        /// True if a change is a conflict when its row already has the state after the change. A changeset that is applied twice
-        /// has many of them. Default: true.
+        /// True to treat a change as a conflict if its row already has the values that the change would write, or is already
+        /// deleted. A changeset that is applied twice has many such changes. Default: true.
         public var reportsNoOpChanges = true
         /// True if the call throws for a table that the database does not have, or has with fewer columns or another primary key.
         /// Default: false; the changes of the table are left out, and ``Changeset/Outcome`` says so.

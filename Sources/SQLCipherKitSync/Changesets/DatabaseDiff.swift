@@ -18,7 +18,7 @@ import SQLCipherKitCore
 public struct DatabaseDiff {
     /// The differences in a table.
     public struct Table: Hashable, Sendable {
-        /// The difference between a table's definitions.
+        /// The difference between a table's definitions in the two databases.
         public enum Definition: Hashable, Sendable {
             /// The definitions are the same.
             case same
@@ -32,7 +32,7 @@ public struct DatabaseDiff {
 
         /// The table's name.
         public let name: String
-        /// The difference between the table's definitions.
+        /// The difference between the table's definitions in the two databases.
         public let definition: Definition
         /// The number of rows that only the second database has.
         public let inserted: Int
@@ -311,8 +311,8 @@ extension DatabaseDiff {
     /// the schema, and the tables that hold the content of virtual tables. If the key is not the row id, rows with equal keys may
     /// have different row ids.
     /// - Parameter tables: the tables to compare; nil, the default, for all.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key with another
-    ///   collation than SQLite's own, or a row with NULL in its key.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key whose
+    ///   collation is not one of SQLite's own, or a row with NULL in its key.
     public func changeset(tables: [String]? = nil) throws -> Changeset {
         try looking { old, new in
             let database = self.new.database
@@ -370,8 +370,8 @@ extension DatabaseDiff {
     /// content of virtual tables, which a connection in defensive mode refuses.
     /// - Returns: the script; empty if nothing differs.
     /// - Throws: ``DatabaseError/Reason/malformedSchema`` if a text in the second database's schema is not the single CREATE
-    ///   statement that it claims to be, or if it uses a virtual table module that is not SQLite's own and
-    ///   ``leavesOutOtherModules`` is not set.
+    ///   statement that it claims to be, or if the schema uses a virtual table module that is not SQLite's own while
+    ///   ``leavesOutOtherModules`` is false.
     public func sql() throws -> String {
         var script = ""
         try forEachStatement { script += $0 + ";\n" }
@@ -389,8 +389,8 @@ extension DatabaseDiff {
     /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
     ///
     /// If the second database's connection does not trust its schema (``ConnectionOption/trustedSchema``), as with
-    /// ``DatabaseConfiguration/safeguards``, this connection does not trust it either until the call returns.
-    /// Your database then has the triggers, views and expressions of the second database: check them before you trust them.
+    /// ``DatabaseConfiguration/safeguards``, `db` does not trust its own schema either until the call returns. Your database then
+    /// has the triggers, views and expressions of the second database: check them before you trust them.
     /// - Parameter db: the connection whose `main` is changed. It may be the first database's own connection.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
     ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and an error from SQLite if the database is not equal

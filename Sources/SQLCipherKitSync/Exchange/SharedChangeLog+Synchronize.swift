@@ -5,7 +5,7 @@ extension ChangeStore {
     public struct Outcome: Hashable, Sendable {
         /// The changes received from the other copies.
         public internal(set) var received = ChangeLog.Outcome()
-        /// The number of entries that were stored for the other copies. A message with all rows counts as none.
+        /// The number of entries that were stored for the other copies. A message with all rows counts as no entry.
         public internal(set) var sent = 0
         /// The number of entries that were deleted from the log, because all copies have them.
         public internal(set) var pruned = 0
@@ -16,7 +16,7 @@ extension ChangeStore {
 }
 
 extension SharedChangeLog {
-    /// Receives the changes of other copies from a store, and stores the changes that they lack.
+    /// Receives the changes of other copies from a store, and stores this copy's changes that the others lack.
     ///
     /// ```swift
     /// try await log.synchronize(with: ChangeStore(FolderStore("/shared/notes"), key: key))
