@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 
-/// A store in a folder, such as one on another disk or on a share.
+/// A store in a folder, such as a folder on another disk or on a share.
 ///
 /// Each object is a file, which is written as `~new`, flushed, and renamed. A lock file admits one writer at a time, so conditions
 /// are atomic between processes. A killed process leaves at most one unfinished file, which the next writer replaces. On a network

@@ -4,7 +4,7 @@ import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-/// A local copy of a replicated database, for reading, that follows the store.
+/// A local copy of a replicated database, for reading. It follows the store.
 ///
 /// ```swift
 /// let follower = try await ReplicaFollower(at: "copy.db", following: FolderStore("/backup/notes"), key: key)
@@ -18,9 +18,9 @@ import SQLCipherKitFiles
 /// without the key cannot make a copy skip commits. If the process ended while the copy changed, the next follower reads all of
 /// the newest state.
 ///
-/// The copy never returns to an earlier state, and never changes to another history. If the store shows such a state, ``catchUp()``
-/// throws ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, the status has the same error, and
-/// the copy is unchanged.
+/// The copy never returns to an earlier state, and never changes to another history. If the store shows an earlier state or another
+/// history, ``catchUp()`` throws ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, the status
+/// has the same error, and the copy is unchanged.
 public actor ReplicaFollower {
     /// The state of a follower.
     public struct Status: Sendable {
@@ -64,7 +64,7 @@ public actor ReplicaFollower {
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
     /// - Parameters:
-    ///   - path: the path of the copy. Its position is in a file beside it, sealed, with the suffix `-replica`.
+    ///   - path: the path of the copy. A sealed file beside the copy, with the suffix `-replica`, has the copy's position.
     ///   - store: where the replica is.
     ///   - key: the database's key.
     ///   - interval: the time between two requests for changes, at least 10 milliseconds. Default: one second.
@@ -170,7 +170,7 @@ public actor ReplicaFollower {
         DatabaseError(code: .misuse, reason: .closed, message: "the follower was stopped")
     }
 
-    /// Stops following. The copy stays as it is, and open: close ``database`` to leave no key in memory.
+    /// Stops following. The copy stays unchanged and open: close ``database`` to leave no key in memory.
     public func stop() async {
         loop?.cancel()
         await loop?.value

@@ -507,7 +507,7 @@ extension ReplicaReader {
 extension Replicator {
     /// A state to restore.
     public enum RestorePoint: Hashable, Sendable, CustomStringConvertible {
-        /// The newest in the store.
+        /// The newest state in the store.
         case newest
         /// The last state that was stored at or before this time, by the clock of the machine that stored it.
         case time(Date)

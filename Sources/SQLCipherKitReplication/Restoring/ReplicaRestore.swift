@@ -4,7 +4,7 @@ import SQLCipherKitCore
 import SQLCipherKitFiles
 
 extension Replicator {
-    /// Restores a state to a new file, which gets its name when every page is authentic and the structure is intact.
+    /// Restores a state to a new file. The file gets its name only when every page is authentic and the structure is intact.
     ///
     /// If the call is interrupted, the pages read so far stay in files beside the new file, encrypted, with the suffixes
     /// `-restoring` and `-restoring-state`. The next call for the same name continues from there if it restores the same replica to
@@ -152,7 +152,7 @@ extension Replicator {
 }
 
 extension Replicator {
-    /// The states of one generation that can be restored.
+    /// The restorable states of one generation.
     public struct Generation: Hashable, Sendable {
         /// The first and the last state. Each commit between them can be restored.
         public let first: Position, last: Position

@@ -11,10 +11,10 @@ import SQLCipherKitFiles
 /// try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// try await replica.waitUntilStored()
 /// ```
-/// The replica reads committed pages from the database's write-ahead log, encrypted as they are there, and stores them as sealed
-/// objects. It sees the commits of all processes, and keeps each process from overwriting pages of the log that the replica has not
-/// read yet. It also decides when the log starts from the beginning. See <doc:ReplicationFormat> for the format, and
-/// <doc:ReplicationFaults> for losses.
+/// The replica reads committed pages from the database's write-ahead log, still encrypted, and stores them as sealed objects. It
+/// sees the commits of all processes, and keeps each process from overwriting pages of the log that the replica has not read yet.
+/// It also decides when the log starts from the beginning. See <doc:ReplicationFormat> for the format, and <doc:ReplicationFaults>
+/// for losses.
 ///
 /// A store can have one writer. When a second writer begins, the first ends with ``DatabaseError/Reason/replicaFenced``. On a store
 /// that cannot keep two writers apart, a replica ends with ``DatabaseError/Reason/storeUnsupported``.
@@ -248,7 +248,7 @@ public actor Replicator {
     }
 
     /// Stores the commits so far, if the store can be reached, and ends. The replica then no longer holds the database's log, and
-    /// has no key in memory. Each call returns when the replica has ended, in a cancelled task too.
+    /// has no key in memory. Each call returns when the replica has ended, even in a cancelled task.
     public func stop() async {
         isStopping = true
         nap?.cancel()
@@ -262,8 +262,8 @@ public actor Replicator {
     /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:
     /// its later commits are not stored.
     ///
-    /// The replica notices another writer when it next stores an object. Temporary errors of the store do not end it. A cancelled
-    /// call throws `CancellationError`, and the replica continues.
+    /// The replica notices another writer when it next stores an object. Temporary errors of the store do not end the replica. A
+    /// cancelled call throws `CancellationError`, and the replica continues.
     /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over, and
     ///   ``DatabaseError/Reason/storeUnsupported``. After ``stop()`` the call returns.
     public func waitUntilEnded() async throws {

@@ -95,7 +95,7 @@
 
         /// Lists the objects of the bucket below the store's prefix, up to a thousand for each request.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` with the server's status and code, if the server cannot be reached
-        ///   in that number of ``attempts``, or for more than 1,048,576 objects; `CancellationError` when the task is cancelled.
+        ///   in ``attempts`` attempts, or for more than 1,048,576 objects; `CancellationError` when the task is cancelled.
         public func list(prefix: String) async throws -> [StoredObject.Info] {
             var objects: [StoredObject.Info] = [], token: String?, pages = 0
             repeat {
@@ -128,7 +128,7 @@
             return StoredObject(bytes: response.bytes, version: version)
         }
 
-        /// Stores an object; in parts if it is larger than ``partSize`` and there is no condition.
+        /// Stores an object. Without a condition, an object larger than ``partSize`` is stored in parts.
         /// - Throws: the errors of ``list(prefix:)``; ``DatabaseError/Reason/storeUnsupported`` if the server ignores a condition
         ///   (see ``conditions``).
         @discardableResult
