@@ -21,8 +21,8 @@ import SQLCipherKitCore
 /// foreign key is looked up in the descriptions of the tables, or in the database for tables without a description. If there is
 /// none, or several, fetching throws ``DatabaseError/Reason/misuse``.
 ///
-/// `Value` is the type that each record is fetched with: an array or an optional record.
-/// Write code for both, such as a scope of your own, as an extension of ``SQLFilterable``.
+/// `Value` is the type of the associated records of each record: an array or an optional record. Write code for queries and
+/// associations, such as a scope of your own, as an extension of ``SQLFilterable``.
 public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: SQLFilterable, Sendable {
     let path: AssociationPath
     var query: SQLQuery<Target>

@@ -122,8 +122,8 @@ public struct Migrator: Sendable {
     }
 
     /// The names of the pending migrations, in order.
-    /// - Throws: ``DatabaseError/Reason/migration`` if the database has a migration that this program does not know, from a newer
-    ///   version of it, or if a migration was added before a migration that is already done;
+    /// - Throws: ``DatabaseError/Reason/migration`` if the database has a migration that this program does not know, because a
+    ///   newer version of the program added it, or if a migration was added before a migration that is already done;
     ///   ``DatabaseError/Reason/invalidArgument`` for two migrations of the same name, including merged migrations, and for an
     ///   empty name. Also any error that a condition of ``adopt(through:when:)`` throws.
     public func pending(in db: Connection) throws -> [String] {
@@ -141,7 +141,7 @@ extension Migrator {
     ///   - last: the name of the last migration to run. Default: nil, for all.
     /// - Returns: the names of the migrations that ran.
     /// - Throws: any error that ``pending(in:)`` or the migration itself throws, or ``DatabaseError/Reason/migration`` for a row
-    ///   that violates a foreign key and did not before the migration. Migrations before the failed migration stay applied.
+    ///   that violates a foreign key, but did not do so before the migration. Migrations before the failed migration stay applied.
     @discardableResult
     public func migrate(_ db: Connection, through last: String? = nil) throws -> [String] {
         if erasesOnSchemaChange { try eraseIfChanged(db) }

@@ -23,8 +23,8 @@ extension Schema {
     /// ```
     /// It compares columns with their affinities and defaults, whether they may be NULL, the options `WITHOUT ROWID` and `STRICT`,
     /// primary keys, unique constraints, foreign keys and indexes. It does not compare the order of columns, the names of indexes
-    /// on the same terms, the expressions of generated columns, and checks. For a record without a description, it only looks for a
-    /// column for each stored property.
+    /// on the same terms, the expressions of generated columns, or `CHECK` constraints. For a record without a description, it only
+    /// looks for a column for each stored property.
     ///
     /// Nothing is changed. The described tables are created in a new in-memory database with this connection's configuration.
     /// - Returns: the differences, table by table; empty if there are none.

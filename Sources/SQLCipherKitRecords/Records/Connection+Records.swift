@@ -11,7 +11,7 @@ import SQLCipherKitCore
 /// For queries, see ``SQLQueryable/in(_:)``.
 extension Connection {
     /// Inserts a record and reads back the values that the database filled in: its id, the defaults of properties that were not
-    /// set, and generated columns. To read changes made by triggers afterwards, use ``refresh(_:in:)``.
+    /// set, and generated columns. To read changes that triggers make after the insertion, use ``refresh(_:in:)``.
     /// ```swift
     /// var note = Note(title: "Plan")
     /// try db.insert(&note)
@@ -248,7 +248,7 @@ extension Connection {
     }
 
     /// Deletes the row with the record's key.
-    /// - Returns: whether a row was deleted; false if there was none, and if a trigger left out the deletion.
+    /// - Returns: whether a row was deleted; false if there was no such row, or if a trigger left out the deletion.
     /// - Throws: ``DatabaseError/Reason/misuse`` for a table without a primary key; SQLite's error, such as
     ///   ``ResultCode/constraintForeignKey`` while rows refer to the row; or any error that the record's own encoding throws.
     @discardableResult

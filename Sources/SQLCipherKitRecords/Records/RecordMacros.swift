@@ -44,12 +44,12 @@ public macro Record(
 @attached(peer)
 public macro PrimaryKey(autoincrement: Bool = false) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// The column of a property, if it is more than a column of the same name.
+/// The column of a property, with a name, constraints or a default of its own.
 /// - Parameters:
 ///   - name: the column's name, a literal. Default: the property's.
 ///   - notNull: whether NULL is refused; a property that is not optional always refuses NULL. Default: no.
 ///   - unique: whether no two rows may have the same value. Default: no.
-///   - uniqueOnConflict: the behavior for a second row of the same value, which makes the column unique. Default: not unique.
+///   - uniqueOnConflict: makes the column unique, with this behavior for a second row of the same value. Default: not unique.
 ///   - collate: the collation that compares text. Default: byte by byte.
 ///   - default: the value in a row that is inserted without a value. Default: NULL.
 ///   - defaultSQL: the default as an SQL expression, such as `"CURRENT_TIMESTAMP"`.

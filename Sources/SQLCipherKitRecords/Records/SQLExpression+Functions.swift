@@ -6,7 +6,7 @@ extension SQLExpression {
     /// The number of rows.
     public static var countAll: SQLExpression<Int> { SQLExpression<Int>("count(*)", .function) }
 
-    /// The number of rows in which the expression is not NULL. The characters of a text are its `length`.
+    /// The number of rows in which the expression is not NULL. For the number of characters of a text, use `length`.
     public func count() -> SQLExpression<Int> { function("count") }
 
     /// The number of distinct values, excluding NULL.

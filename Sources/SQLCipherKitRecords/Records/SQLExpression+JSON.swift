@@ -69,8 +69,8 @@ extension SQLExpression {
     @_disfavoredOverload
     public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.notEqual, b) ?? a.isNotNull }
 
-    /// The condition that a value of a `Codable` type, stored as JSON or as a single value, equals one of these. NULL matches if
-    /// the list contains nil.
+    /// The condition that a value of a `Codable` type, stored as JSON or as a single value, equals one of these values. NULL
+    /// matches if the list contains nil.
     @_disfavoredOverload
     public func `in`(_ values: some Sequence<Value>) -> SQLPredicate where Value: Codable {
         var (list, hasNil) = ([any SQLValueConvertible](), false)
@@ -81,7 +81,7 @@ extension SQLExpression {
         return hasNil ? found || isNull : found
     }
 
-    /// The condition that a value that may be NULL equals one of these.
+    /// The condition that a value that may be NULL equals one of these values.
     @_disfavoredOverload
     @_documentation(visibility: private)
     public func `in`<T: Codable>(_ values: some Sequence<T>) -> SQLPredicate where Value == T? {

@@ -27,7 +27,7 @@ extension SQLExpression {
         return Self(body(sql), .function, form)
     }
 
-    /// The values of all rows as one text, in an order; nil if there is none.
+    /// The values of all rows as one text, in an order; nil if there are no values.
     /// - Parameters:
     ///   - separator: the text between two values.
     ///   - order: the order. Default: any.

@@ -204,8 +204,9 @@ extension SQLQueryable {
     ///     .unionAll(Folder.join(Level.self) { $0.parent == $1.folder }.select { ($0.id, $1.depth + 1) })
     /// let deep = Level.with(Level.self, as: levels).filter { $0.depth > 3 }
     /// ```
-    /// Call it before the closures that read the record. Within the query, it hides a table of the same name. Values in another
-    /// form than the record's columns are converted. In a recursion they cannot be converted, so SQLite refuses the query.
+    /// Call this method before the closures that read the record. Within the query, the record's rows hide a table of the same
+    /// name. Values in another form than the record's columns are converted. In a recursion they cannot be converted, so SQLite
+    /// refuses the query.
     public func with<Row: SQLRecord>(_ type: Row.Type, as query: some SQLRequest) -> Self {
         var copy = self
         do {

@@ -71,7 +71,7 @@ public struct SQLRowValue<Values>: Sendable {
         self.elements = { RowElements(list: elements($0)) }
     }
 
-    /// The condition that the row value equals one of these.
+    /// The condition that the row value equals one of these row values.
     public func `in`(_ rows: [Values]) -> SQLPredicate {
         var (plain, others) = ([SQL](), [SQLPredicate]())
         for row in rows {

@@ -101,7 +101,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
 extension Connection {
     /// Inserts a record, or resolves the conflict with an existing row as `conflict` says, and reads back the written row.
     /// - Parameters:
-    ///   - record: the record to write. It receives the values of the written row, and stays unchanged if none was written.
+    ///   - record: the record to write. It receives the values of the written row, and stays unchanged if no row was written.
     ///   - conflict: the unique constraint that identifies an existing row, and the change to that row.
     ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Returns: whether a row was inserted or updated.

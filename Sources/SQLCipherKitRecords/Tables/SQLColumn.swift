@@ -20,9 +20,9 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// The time at which a generated column is computed.
     public enum Generation: String, Hashable, Sendable {
-        /// When the column is read.
+        /// Computed when the column is read.
         case virtual = "VIRTUAL"
-        /// When the row is written.
+        /// Computed when the row is written.
         case stored = "STORED"
     }
 
@@ -88,7 +88,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     public func notNull() -> SQLColumn { changed { $0.isNotNull = true } }
 
     /// Makes the column the whole primary key. For a key of several columns, see ``SQLConstraint/primaryKey(_:)``. An integer key
-    /// is the row id, which SQLite chooses if it is NULL.
+    /// is the row id. If the key is NULL, SQLite chooses the row id.
     /// - Parameter autoincrement: whether the number of a deleted row is never reused (<https://sqlite.org/autoinc.html>). The
     ///   numbers begin with 1: a record whose key is 0 counts as new when it is written, like a record whose key is nil. Default:
     ///   false.
@@ -113,7 +113,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// The column's default value, as an expression such as `"CURRENT_TIMESTAMP"`.
     ///
     /// For a property that is a `Date`, creating the table throws ``DatabaseError/Reason/invalidArgument`` if the expression gives
-    /// values of another form than the property's, which SQL would compare wrongly. `CURRENT_TIMESTAMP` and `datetime()` fit
+    /// values of another form than the property's: SQL would compare such values wrongly. `CURRENT_TIMESTAMP` and `datetime()` fit
     /// ``DateStrategy/timestamp``, the default; `unixepoch()` fits ``DateStrategy/integerSeconds``.
     public func `default`(sql: SQL) -> SQLColumn { changed { $0.defaultValue = .expression("(\(sql))") } }
 
@@ -127,7 +127,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// never write it.
     /// - Parameters:
     ///   - expression: the expression over other columns of the row.
-    ///   - generation: the time at which it is computed. Default: when it is read, so that it takes no space.
+    ///   - generation: the time at which the column is computed. Default: when it is read, so that it takes no space.
     public func generated(as expression: SQL, _ generation: Generation = .virtual) -> SQLColumn {
         constrained("GENERATED ALWAYS AS (\(expression)) \(raw: generation.rawValue)").changed { $0.isGenerated = true }
     }
@@ -137,7 +137,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     ///   - table: the other table's name.
     ///   - column: the referenced column. Default: nil, for the primary key.
     ///   - onDelete: the action when the referenced row is deleted. Default: an error at the end of the statement.
-    ///   - onUpdate: the action when its key changes. Default: an error at the end of the statement.
+    ///   - onUpdate: the action when the referenced row's key changes. Default: an error at the end of the statement.
     ///   - isDeferred: whether the reference is only checked when the transaction commits. Default: false.
     public func references(
         _ table: String, _ column: String? = nil, onDelete: SQLForeignKey.Action = .noAction,

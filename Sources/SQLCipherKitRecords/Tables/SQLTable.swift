@@ -206,8 +206,8 @@ public struct SQLTable: Sendable {
     }
 
     /// Returns the statements that create the table and its indexes.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description without columns, with two of the same name, or with two
-    ///   primary keys.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description without columns, with two columns of the same name, or
+    ///   with two primary keys.
     /// - Parameters:
     ///   - ifNotExists: whether to leave an existing table or index unchanged. Default: false, so that running the statements
     ///     fails.

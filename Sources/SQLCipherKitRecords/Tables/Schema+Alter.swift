@@ -78,7 +78,7 @@ extension Schema {
         try rebuildIndexes(try name.map { [$0] } ?? objects(.table, .shadow))
     }
 
-    /// Rebuilds the indexes that sort by a collation, which is needed after its order has changed.
+    /// Rebuilds the indexes that sort by a collation, as needed after the order of the collation has changed.
     /// ```swift
     /// try db.main.reindex(collation: "german")
     /// ```

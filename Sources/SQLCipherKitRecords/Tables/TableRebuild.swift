@@ -272,10 +272,10 @@ extension Schema {
     /// triggers. Views, other tables and full-text tables are left unchanged. If one of them no longer compiles because a column is
     /// missing, the call throws: drop it first, in the same transaction, and create it again afterwards.
     ///
-    /// Foreign keys are not enforced during the call, but checked at its end: if a row violates a foreign key and did not before
-    /// the call, the call throws. Since enforcement cannot be switched inside a transaction, call this in a migration or outside a
-    /// transaction. Inside a transaction, it throws if the connection enforces foreign keys and the table has a foreign key or is
-    /// the target of one.
+    /// Foreign keys are not enforced during the call, but checked at its end: if a row violates a foreign key, but did not do so
+    /// before the call, the call throws. Since enforcement cannot be switched inside a transaction, call this in a migration or
+    /// outside a transaction. Inside a transaction, the call throws if the connection enforces foreign keys and the table has a
+    /// foreign key or is the target of one.
     /// - Parameters:
     ///   - table: the new description, under the same name.
     ///   - values: expressions over the old columns, by the names of the new columns.
