@@ -102,8 +102,8 @@ public final class Connection {
     /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. You can close a
     /// connection more than once.
     ///
-    /// A closure that is called while a whole database is rewritten or copied, such as a progress closure, cannot close it: the
-    /// connection stays open, and the call that rewrites throws ``DatabaseError/Reason/misuse``.
+    /// A closure that is called while a whole database is rewritten or copied, such as a progress closure, cannot close the
+    /// connection: it stays open, and the call that rewrites throws ``DatabaseError/Reason/misuse``.
     ///
     /// Nor can a closure close the connection of a queue or a pool that is lent to it: the call throws
     /// ``DatabaseError/Reason/misuse``, and the closure's writes are rolled back.
@@ -312,7 +312,7 @@ extension Connection.Settings {
     }
 
     /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; with zero or less
-    /// it does not wait. This removes a busy handler, because SQLite has one or the other.
+    /// it does not wait. This removes a busy handler, because SQLite has either a timeout or a busy handler.
     /// - Returns: the timeout in effect, in whole milliseconds, rounded up, and at most 24 days.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult

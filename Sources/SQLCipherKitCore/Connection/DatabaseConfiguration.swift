@@ -49,11 +49,11 @@ public struct DatabaseConfiguration: Sendable {
         public var description: String { rawValue }
     }
 
-    /// The state that a power cut or a crash of the system leaves. With every value, all commits survive if only the program
-    /// crashes or is killed. <doc:WhatSurvives> compares them.
+    /// The state of the file after a power cut or a crash of the system. With every value, all commits survive if only the program
+    /// crashes or is killed. <doc:WhatSurvives> compares the values.
     public enum Durability: Hashable, Sendable, CaseIterable {
-        /// Every commit that has returned: each waits for the disk (`PRAGMA synchronous = EXTRA`), on Apple's platforms until the
-        /// drive has emptied its cache (`PRAGMA fullfsync = ON`).
+        /// Every commit that has returned survives: each commit waits for the disk (`PRAGMA synchronous = EXTRA`), on Apple's
+        /// platforms until the drive has emptied its cache (`PRAGMA fullfsync = ON`).
         case everyCommit
         /// An intact file, perhaps without the last commits: with a write-ahead log, only a checkpoint waits for the disk
         /// (`NORMAL`). With a rollback journal, which needs more to keep the file intact, each commit still waits (`FULL`).
@@ -79,8 +79,8 @@ public struct DatabaseConfiguration: Sendable {
     /// open connection, see ``ConnectionOption/foreignKeys``.
     public var enforcesForeignKeys = true
     /// True if text in double quotes that is not the name of a column is a string, in SQL and in the schema
-    /// (<https://sqlite.org/quirks.html#dblquote>). Use it for a database from elsewhere whose triggers, views and indexes rely on
-    /// it. Default: false, because a misspelled name would become a string.
+    /// (<https://sqlite.org/quirks.html#dblquote>). Use this setting for a database from elsewhere whose triggers, views and
+    /// indexes rely on such strings. Default: false, because a misspelled name would become a string.
     public var allowsDoubleQuotedStrings = false
     /// Protection against a file from an untrusted source; see ``untrusted``. Default: nil, for a file of your own.
     public var safeguards: Safeguards?

@@ -206,7 +206,7 @@ public struct DatabaseError: Error, Sendable {
             statementIndex: index)
     }
 
-    /// SQLite's result code, extended if there is an extended one.
+    /// SQLite's extended result code, or the primary code if there is no extended code.
     public var code: ResultCode { storage.code }
 
     /// The condition that this package found, beyond the code.

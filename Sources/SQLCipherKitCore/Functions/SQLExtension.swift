@@ -116,8 +116,8 @@ extension SQLExtension {
     /// Arguments are converted without loss, like columns: a NULL for a `String`, or text for an `Int`, fails the statement. An
     /// error that the closure throws ends the statement and reaches its caller: a ``DatabaseError`` unchanged, any other error as
     /// the ``DatabaseError/underlyingError`` of an error with the reason ``DatabaseError/Reason/callback``. The closure may use the
-    /// connection, but not the statement that calls it. It is kept until the connection closes, so it should capture the connection
-    /// as `weak` or `unowned`.
+    /// connection, but not the statement that calls it. The closure is kept until the connection closes, so it should capture the
+    /// connection as `weak` or `unowned`.
     ///
     /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, or a function with this name and number
     /// of arguments is running.

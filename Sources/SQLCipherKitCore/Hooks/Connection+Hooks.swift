@@ -18,7 +18,7 @@ public struct RowChange: Hashable, Sendable {
 }
 
 extension Connection {
-    /// Calls `body` before each commit of a transaction that has the write lock. If it throws, the transaction is rolled back
+    /// Calls `body` before each commit of a transaction that has the write lock. If `body` throws, the transaction is rolled back
     /// instead (<https://sqlite.org/c3ref/commit_hook.html>).
     ///
     /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw. For any other error, it throws an

@@ -35,7 +35,7 @@ public struct JSONExpression: Sendable {
     /// Creates a document that is bound as JSON text, or as JSON5.
     public init(text: String) { sql = "\(text)" }
 
-    /// Returns the same document. Changes of it code their values, such as dates, with the options of this type.
+    /// Returns the same document. Changes to the document encode their values, such as dates, with the options of this type.
     /// ```swift
     /// let meta = JSONExpression(column: "meta").withCodingOptions(of: Meta.self)
     /// try db.execute("UPDATE note SET meta = \(meta.changed(by: .set("seen", to: Date()), as: .jsonb))")
@@ -134,7 +134,7 @@ extension SQL.StringInterpolation {
 /// A value is any `Codable` value, and is bound as JSON: `true` as true and not as 1, an array as an array. It is coded with the
 /// options of its own type if that is ``JSONCodingCustomizable``, or else with the options of the document's type: set these with
 /// ``JSONExpression/withCodingOptions(of:)``. For JSON's null write ``JSONValue/null``. For a value that SQL computes, pass a
-/// ``JSONExpression``. If the value is not a document, make the expression with ``JSONExpression/quote(_:)``, so that text becomes
+/// ``JSONExpression``. If that value is not a document, make the expression with ``JSONExpression/quote(_:)``, so that text becomes
 /// a JSON string.
 public struct JSONChange: Sendable {
     /// Changes a document into one of a form.

@@ -14,7 +14,7 @@ extension Schema {
     ///   - condition: which rows to change; `"TRUE"` for all.
     ///   - changes: the changes, in this order.
     /// - Returns: the number of rows that meet the condition.
-    /// - Throws: SQLite's error, whose message says "malformed JSON" if a column contains something else;
+    /// - Throws: SQLite's error, whose message says "malformed JSON" if a column contains a value that is not JSON;
     ///   ``DatabaseError/Reason/invalidArgument`` for a document in which a key has the character U+0000; or
     ///   ``DatabaseError/Reason/schemaName``. Nothing is changed then.
     @discardableResult

@@ -59,8 +59,8 @@ public struct CipherConfiguration: Hashable, Sendable {
     /// The number of bytes at the start of the file that are not encrypted: a multiple of 16, less than the usable size of a page.
     /// Default: 0.
     ///
-    /// Apple's systems look for SQLite's header in a file that applications share; 32 bytes satisfy them. Such a file has no room
-    /// for its ``salt``, which must be kept elsewhere.
+    /// Apple's systems look for SQLite's header in a file that applications share; 32 bytes are enough. Such a file has no room for
+    /// its ``salt``, which must be kept elsewhere.
     public var plaintextHeaderSize = 0
     /// The 16 bytes of salt of a database with a plaintext header, which must be kept outside the file. The salt is not secret, but
     /// without it no passphrase opens the database. Nil, the default, for all other databases.

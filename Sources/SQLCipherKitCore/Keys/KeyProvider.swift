@@ -139,7 +139,7 @@ extension KeyProvider where Self == KeySource {
 }
 
 extension DatabaseKey {
-    /// A key that a provider gives when a database is opened; it is not asked at any other time.
+    /// A key that a provider gives when a database is opened; the provider is not asked at any other time.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
     /// ```

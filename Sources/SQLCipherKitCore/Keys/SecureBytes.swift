@@ -133,8 +133,8 @@ package func randomBytes(_ count: Int) throws -> [UInt8] {
 }
 
 extension SQLCipherEngine {
-    /// The number of bytes that this process has locked, nil where the system does not report it; and the number that it may lock
-    /// (`RLIMIT_MEMLOCK`), nil if there is no limit. A privileged process may lock more.
+    /// The number of bytes that this process has locked, nil where the system does not report it; and the number that the process
+    /// may lock (`RLIMIT_MEMLOCK`), nil if there is no limit. A privileged process may lock more.
     ///
     /// SQLCipher reports its memory security as on even if the system refused to lock a single page
     /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_memory_security>); these numbers come from the system itself.

@@ -8,7 +8,8 @@ extension Connection {
     /// try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
     /// try archive.detach()
     /// ```
-    /// The database is read with the key before the call returns; a new file is created with it. Up to 125 can be attached.
+    /// The database is read with the key before the call returns; a new file is created with the key. Up to 125 databases can be
+    /// attached.
     /// - Parameters:
     ///   - location: the database to attach.
     ///   - name: its name in SQL, any text. Where SQL needs quotes, write `\(identifier: name)`.
@@ -84,7 +85,7 @@ extension Connection {
     ///   - body: receives the attached database.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, because SQLite cannot detach a database before the end of a
     ///   transaction that has used it; any error from attaching or from `body`; or, if `body` did not throw, any error from
-    ///   detaching, such as ``DatabaseError/Reason/misuse`` if it left a transaction open.
+    ///   detaching, such as ``DatabaseError/Reason/misuse`` if `body` left a transaction open.
     public func withAttached<R>(
         _ location: DatabaseLocation, as name: String, key: DatabaseKey?, safeguards: DatabaseConfiguration.Safeguards? = nil,
         _ body: (Schema) throws -> R

@@ -33,7 +33,7 @@ public struct SQLForeignKey: Hashable, Sendable {
     ///   - parent: the referenced table.
     ///   - parentColumns: the referenced columns. Default: empty, for the primary key.
     ///   - onDelete: the action when the referenced row is deleted. Default: an error at the end of the statement.
-    ///   - onUpdate: the action when its key changes. Default: an error at the end of the statement.
+    ///   - onUpdate: the action when the referenced row's key changes. Default: an error at the end of the statement.
     ///   - isDeferred: whether the reference is only checked when the transaction commits. Default: false.
     public init(
         _ columns: [String], references parent: String, _ parentColumns: [String] = [], onDelete: Action = .noAction,

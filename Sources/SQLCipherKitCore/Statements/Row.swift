@@ -116,8 +116,8 @@ public struct Row: ~Copyable {
     }
 }
 
-/// A type that is read from a row. Every call that fetches or observes rows takes it: `fetchAll`, `fetchOne` and `cursor`, with SQL
-/// or with a query.
+/// A type that is read from a row. Every call that fetches or observes rows takes such a type: `fetchAll`, `fetchOne` and `cursor`,
+/// with SQL or with a query.
 ///
 /// A record (``SQLRecord``, `@Record`) conforms without any code of yours, and a plain `Decodable` type needs no conformance. Write
 /// ``init(row:)`` for the fastest reading, or for a type whose properties are not columns:

@@ -86,10 +86,11 @@ extension Connection {
 
     /// Runs `body` in a transaction: commits and returns its value, or rolls back if it throws.
     ///
-    /// Inside another transaction it is a savepoint. SQL in `body` cannot begin or end a transaction: such a statement throws
-    /// ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, because of `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an
-    /// interrupted write or a full disk, each further statement throws ``DatabaseError/Reason/transactionAborted`` until the
-    /// outermost closure has ended. So does this call, even if `body` itself ends without an error.
+    /// Inside another transaction, this transaction is a savepoint. SQL in `body` cannot begin or end a transaction: such a
+    /// statement throws ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, because of `ON CONFLICT ROLLBACK`,
+    /// `RAISE(ROLLBACK)`, an interrupted write or a full disk, each further statement throws
+    /// ``DatabaseError/Reason/transactionAborted`` until the outermost closure has ended. So does this call, even if `body` itself
+    /// ends without an error.
     /// ```swift
     /// try db.transaction { db in
     ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")
@@ -98,11 +99,11 @@ extension Connection {
     /// ```
     /// To roll back without an error, return ``TransactionEnd/rollback(_:)``.
     /// - Parameters:
-    ///   - kind: how it begins. Default: nil, immediate, so that a later write in it does not find the database busy; inside
-    ///     another transaction, the kind of that transaction.
+    ///   - kind: how it begins. Default: nil, for an immediate transaction, in which a later write does not find the database busy;
+    ///     inside another transaction, nil stands for the kind of that transaction.
     ///   - body: the work to do.
-    /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
-    ///   ``DatabaseError/Reason/misuse`` for a kind that the surrounding transaction does not have: `immediate` inside a
+    /// - Throws: any error of `body`, and of beginning or committing; in each case no change is kept.
+    ///   ``DatabaseError/Reason/misuse`` for a kind with a stronger lock than the surrounding transaction has: `immediate` inside a
     ///   transaction that has only read, `exclusive` inside a transaction that lets others read.
     @discardableResult
     public func transaction<R>(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> R) throws -> R {
@@ -116,7 +117,7 @@ extension Connection {
     ///     return .rollback(try plan.check(db))
     /// }
     /// ```
-    /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
+    /// - Throws: any error of `body`, and of beginning or committing; in each case no change is kept.
     @discardableResult
     public func transaction<R>(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         if isInTransaction {

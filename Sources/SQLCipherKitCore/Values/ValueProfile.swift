@@ -2,9 +2,10 @@ import Foundation
 
 /// The forms in which a connection stores dates, UUIDs and decimals, for which SQLite has no storage class.
 ///
-/// A profile applies where values are bound to statements and written in records. Reading accepts all text forms, UUIDs and
-/// decimals, whatever the profile; the profile gives the meaning of a number that is read as a date. SQLite compares the stored
-/// values, not their meaning: for a database that another program wrote, use the profile that it was written with.
+/// A profile applies where values are bound to statements and written in records. Reading accepts dates in all text forms, and
+/// UUIDs and decimals in every form, whatever the profile; the profile gives the meaning of a number that is read as a date. SQLite
+/// compares the stored values, not their meaning: for a database that another program wrote, use the profile that it was written
+/// with.
 /// ```swift
 /// var configuration = DatabaseConfiguration()
 /// configuration.valueProfile = .grdb
@@ -158,7 +159,8 @@ public enum UUIDStrategy: UInt8, Hashable, Sendable, CaseIterable {
 /// The form in which a `Decimal` is stored. Reading accepts numbers and text, whatever the strategy.
 public enum DecimalStrategy: UInt8, Hashable, Sendable, CaseIterable {
     /// INTEGER if it is a whole number that fits in 64 bits, otherwise the REAL whose shortest decimal form is this decimal. All
-    /// decimals of up to 15 digits have such a REAL; other decimals without one throw ``DatabaseError/Reason/invalidArgument``.
+    /// decimals of up to 15 digits have such a REAL; longer decimals without such a REAL throw
+    /// ``DatabaseError/Reason/invalidArgument``.
     ///
     /// Comparisons, `ORDER BY`, `min`, `max` and indexes then work correctly. `sum()` and `avg()` add REALs, and may differ from
     /// the decimal sum in the sixteenth digit: where that matters, add in Swift or store whole cents. Declare the column as
