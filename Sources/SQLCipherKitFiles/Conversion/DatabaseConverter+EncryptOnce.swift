@@ -14,8 +14,9 @@ public struct EncryptionMark: Sendable {
 
     /// Creates a mark that your own code stores.
     /// - Parameters:
-    ///   - isSet: returns true if the mark is set. It must throw if it cannot read the mark: after false, plaintext is encrypted.
-    ///   - set: sets the mark, which must survive a power cut when this returns. It is called again if it was interrupted.
+    ///   - isSet: returns true if the mark is set. It must throw if it cannot read the mark: if it returns false, plaintext is
+    ///     encrypted.
+    ///   - set: sets the mark, which must survive a power cut when this returns. The closure is called again if it was interrupted.
     public init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void) {
         self.init(isSet: isSet, set: set, folder: nil)
     }

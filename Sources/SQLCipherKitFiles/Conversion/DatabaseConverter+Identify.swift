@@ -46,8 +46,8 @@ extension DatabaseConverter {
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
-    ///   - limits: the time and memory that the call may use; it ends between two key derivations. Default: nil, for the defaults
-    ///     of ``ResourceLimits`` with a time of one minute.
+    ///   - limits: the time and memory that the call may use; the call ends between two key derivations. Default: nil, for the
+    ///     defaults of ``ResourceLimits`` with a time of one minute.
     /// - Returns: the kind of the file, with its settings if it is encrypted.
     /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``,
     ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.

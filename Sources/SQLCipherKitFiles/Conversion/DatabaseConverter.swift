@@ -95,8 +95,8 @@ extension DatabaseConverter {
     ///     4,096 if SQLCipher does not allow such a small page).
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the settings to open the file with. If `key` has no settings, and the file's page size is not 4,096, SQLite's
-    ///   default, the returned settings differ from SQLCipher's defaults.
+    /// - Returns: the settings to open the file with. If `key` has no settings, and the file's page size is not SQLite's default of
+    ///   4,096, the returned settings differ from SQLCipher's defaults.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the file is already encrypted; ``DatabaseError/Reason/invalidKey`` if
     ///   `key` is ``DatabaseKey/plaintext``.
@@ -144,8 +144,8 @@ extension DatabaseConverter {
     ///     this permission is not needed.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the version that the file was made with, from 2 to 4, for any page size. If it is 4, the call changed only a
-    ///   different page size, or nothing. Nil if the file's settings belong to no version, or have no page authentication.
+    /// - Returns: the version that the file was made with, from 2 to 4, for any page size. If the version is 4, the call changed at
+    ///   most the page size. Nil if the file's settings belong to no version, or have no page authentication.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if none of these settings open the file with the key;
     ///   ``DatabaseError/Reason/missingHMAC`` if only settings without page authentication do.

@@ -21,7 +21,7 @@ extension Schema {
 extension Schema {
     /// Changes the key of the database, in place or with a new file.
     ///
-    /// In the mode ``Schema/KeyChangeMode/newFile``, an idle connection of another process that uses no write-ahead log is not
+    /// In the mode ``Schema/KeyChangeMode/newFile``, an idle connection without a write-ahead log in another process is not
     /// detected, and would continue with the old file.
     ///
     /// - Parameters:

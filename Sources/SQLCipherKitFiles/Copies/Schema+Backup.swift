@@ -20,7 +20,7 @@ extension Schema {
     /// commit by another connection restarts the copy; after three restarts, the copy blocks writers until it is done.
     ///
     /// Pages are copied in steps if the page size, and the number of bytes that each page reserves for its authentication, are the
-    /// same in the backup. Otherwise, and if only one of the two files is encrypted, the copy is made as with
+    /// same in the database and the backup. Otherwise, and if only one of the two files is encrypted, the copy is made as with
     /// ``Schema/BackupOptions/compact``. Such a copy includes the connection's changes in an open transaction.
     /// - Parameters:
     ///   - path: the new file, which gets permissions 0600 and is in journal mode `delete`.
@@ -28,7 +28,7 @@ extension Schema {
     ///   - options: the steps and pauses, whether the copy is compact, and whether it may replace a file.
     ///   - progress: called after each step, and once with all pages done before the file gets its name. If it throws, no backup is
     ///     created, and the call throws the same error. It cannot use this connection.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is already a file of that name or it cannot be created,
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is already a file of that name or the file cannot be created,
     ///   ``DatabaseError/Reason/misuse`` if pages are copied and the connection has uncommitted changes,
     ///   ``DatabaseError/Reason/busy`` when another connection holds a lock for longer than the busy timeout,
     ///   ``DatabaseError/Reason/conversionFailed`` if the copy does not pass its check, ``DatabaseError/Reason/schemaName``,
@@ -234,7 +234,7 @@ extension Schema {
         /// The pause between two steps, during which the disk and the processor are free for other work. Default: zero.
         public var pause: Duration = .zero
         /// True if a backup to a file may replace a file of the same name, which stays unchanged until the new file is complete. No
-        /// connection may have that file open, because it would not notice the replacement. Default: false.
+        /// connection may have that file open, because the connection would not notice the replacement. Default: false.
         public var replacesFile = false
         /// True to write the copy row by row: see ``compact``.
         package var isCompact = false

@@ -171,7 +171,7 @@ extension Schema {
             case fail = "ABORT"
             /// The target's row is kept.
             case keep = "IGNORE"
-            /// The source's row replaces it.
+            /// The source's row replaces the target's row.
             case replace = "REPLACE"
         }
 

@@ -142,7 +142,7 @@ extension Schema {
     public struct ErasureReport: Hashable, Sendable {
         /// The number of pages that the database has now. All of them were written.
         public internal(set) var pages = 0
-        /// The number of free pages that it had before.
+        /// The number of free pages that the database had before.
         public internal(set) var freePages = 0
         /// The full-text tables (FTS5, FTS4, FTS3) whose indexes were rewritten.
         public internal(set) var fullTextIndexes: [String] = []
@@ -156,7 +156,7 @@ extension Schema {
         /// content but not from the index are still in the index: call ``FullTextIndex/rebuild()`` and erase again.
         public internal(set) var unmatchedIndexes: [String] = []
         /// Virtual tables of modules other than FTS3 to FTS5 and R-Tree. The tables that hold their data were rewritten unchanged:
-        /// remains of deleted rows that a module left in these are not erased.
+        /// remains of deleted rows that a module left in these tables are not erased.
         public internal(set) var otherVirtualTables: [String] = []
 
         /// True if all deleted content of the database was erased.

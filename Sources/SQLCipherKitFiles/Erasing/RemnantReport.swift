@@ -38,7 +38,7 @@ extension Schema {
             /// The kind of place.
             public let kind: Kind
             /// The file's path; nil for a database that is not in a file. For a page that is both in the log and in the database,
-            /// this is the database's.
+            /// this is the database's path.
             public let file: String?
             /// The number of the database page, counted from 1; nil if unknown.
             public let page: Int?
@@ -75,13 +75,13 @@ extension Schema {
     /// All pages are decrypted and searched: rows and index entries with their overflow pages, unused bytes of pages, and free
     /// pages. So are older images of pages in the write-ahead log and the rollback journal, and files left by a killed rewrite. In
     /// the index of a full-text table (FTS5), a text is found if all words into which the table's tokenizer splits it are there, or
-    /// if one word contains it. A word may also be found in part, because an index omits the beginning that it shares with the
+    /// if one word contains it. A word may also be found in part, because an index omits the beginning that a word shares with the
     /// previous word. Elsewhere a text is found byte for byte, in UTF-8 and in the database's encoding. Case matters, except where
     /// a tokenizer folds it.
     ///
     /// The following are not found: text that the application stored compressed or encoded, partly overwritten text, words on
-    /// deleted index pages of which at most three bytes follow the shared beginning, and remains of deleted rows in an FTS3 or FTS4
-    /// index. Only the database is searched, not copies that the file system or the drive keeps.
+    /// deleted index pages if at most three bytes of the word follow the shared beginning, and remains of deleted rows in an FTS3
+    /// or FTS4 index. Only the database is searched, not copies that the file system or the drive keeps.
     /// - Parameters:
     ///   - values: the texts to search for, or blobs such as `Data`, which are found byte for byte. No text or blob may be empty.
     ///   - progress: called every few pages. If it throws, this method throws the same error.

@@ -35,7 +35,7 @@ extension DatabaseKey {
     /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
     /// let db = try Connection(notes, key: .slots(slots))
     /// ```
-    /// Opening throws ``DatabaseError/Reason/misuse`` if they belong to the database of another path.
+    /// Opening throws ``DatabaseError/Reason/misuse`` if the slots belong to the database at another path.
     /// - Parameters:
     ///   - slots: the slots of the database to open.
     ///   - cipher: the database's cipher settings; nil for the settings that the slots were created or unlocked with.

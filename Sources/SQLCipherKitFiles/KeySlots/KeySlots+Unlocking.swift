@@ -18,8 +18,8 @@ extension KeySlots {
     ///     A slot that costs more than the rest of the limit is skipped, and the other slots are still tried.
     ///   - memoryLimit: the maximum memory that Argon2id may take for a slot, in KiB, which protects from malicious slots that
     ///     would take all memory. A slot that needs more is skipped.
-    ///   - acceptsRollback: whether to accept slots or a database that are not the latest, and to make them the latest if the
-    ///     access is not read-only. Check the error's ``KeySlots/Rollback`` first. Default: false.
+    ///   - acceptsRollback: whether to accept slots or a database that are not the latest. Unless the access is read-only,
+    ///     accepting them makes them the latest. Check the error's ``KeySlots/Rollback`` first. Default: false.
     ///   - cipher: the database's cipher settings; nil for the settings of SQLCipher 4.
     ///   - configuration: only its access, busy timeout and treatment of links are used.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or if the limit was reached before a slot

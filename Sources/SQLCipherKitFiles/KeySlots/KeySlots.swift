@@ -31,8 +31,8 @@ public struct KeySlots: Sendable {
     }
 
     /// The limit for the cost of unlocking, for all tried slots together, in rounds of PBKDF2: 20,000,000, a few seconds. A slot is
-    /// skipped if it and all cheaper slots together cost more. The maximum of 32 slots costs less with
-    /// ``KeySlots/Derivation/standard``.
+    /// skipped if it and all cheaper slots together cost more. The maximum of 32 slots with ``KeySlots/Derivation/standard`` costs
+    /// less than this limit.
     public static let defaultCostLimit = 20_000_000
     /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times the memory of ``KeySlots/Derivation/standard``.
     /// To open a slot that was made with more memory, pass that slot's memory as the limit.
@@ -46,7 +46,7 @@ public struct KeySlots: Sendable {
     public internal(set) var key: DatabaseKey
     /// True if a change of the database key was interrupted and unlocking could not finish it, for instance because another
     /// connection uses the database. The slots still open the database, with the old key; a later opening, or
-    /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new key.
+    /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives the database the new key.
     public internal(set) var isRotationUnfinished = false
     /// The rollback that was accepted when these slots were unlocked; nil if they and the database were the latest.
     public internal(set) var acceptedRollback: Rollback?

@@ -17,13 +17,14 @@ extension KeySlots {
 
             /// The slots are older than the latest slots that the database has recorded.
             public static let older = Kind("older")
-            /// The database is older than the slots, although it had recorded them: the database was restored. No passphrase
+            /// The database had recorded these slots, but is now older than they are: the database was restored. No passphrase
             /// becomes valid again.
             public static let olderDatabase = Kind("olderDatabase")
             /// The database has a record of other slots: these slots were created separately for the same key, or changed with a
             /// copy of the database.
             public static let others = Kind("others")
-            /// The database has no record of slots, but the slots were used with it: it was replaced, or its mark was removed.
+            /// The database has no record of slots, but the slots were used with it: the database was replaced, or its record was
+            /// removed.
             public static let unknown = Kind("unknown")
             /// There is no database, or only an empty file, where there was a database.
             public static let noDatabase = Kind("noDatabase")

@@ -40,7 +40,7 @@
         /// Describes a key. The first encryption creates the key.
         /// - Parameters:
         ///   - tag: a name that you choose.
-        ///   - accessGroup: the group of applications that share it; nil for the application's own group.
+        ///   - accessGroup: the group of applications that share the key; nil for the application's own group.
         ///   - accessibility: when the key can be used. Default: after the first unlock, on this device only.
         ///   - accessControl: the user's action that each use requires. Default: none.
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty tag, and for an accessibility that is not

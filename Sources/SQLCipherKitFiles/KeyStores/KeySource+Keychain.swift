@@ -9,7 +9,7 @@
         /// - Parameters:
         ///   - service: the item's service.
         ///   - account: its account. Default: nil, for any account.
-        ///   - accessGroup: the group of applications that share it. Default: nil, for the application's own group.
+        ///   - accessGroup: the group of applications that share the item. Default: nil, for the application's own group.
         ///   - encoding: the format of its bytes. Default: a passphrase.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` with the Keychain's reason.
         public static func keychain(

@@ -13,10 +13,10 @@ extension DatabaseConverter {
     /// Everything else is kept, as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content, and an R-Tree from its
     /// intact nodes. A table or an index that needs a collation, a function or a module that the new file's connection lacks is
-    /// copied as it is stored, if it has lost no page. Otherwise the report lists it as lost; a table is then there without the
-    /// part of its definition that needs the name. A row is lost if its own page or an overflow page of a large value is lost; its
-    /// intact part, such as its first columns, is kept in a separate table. ``DatabaseConverter/SalvageReport`` names the tables
-    /// that hold these rows, and rows whose table is unknown.
+    /// copied as it is stored, if it has lost no page. Otherwise the report lists it as lost; such a table is then created without
+    /// the part of its definition that needs the missing name. A row is lost if its own page or an overflow page of a large value
+    /// is lost; its intact part, such as its first columns, is kept in a separate table. ``DatabaseConverter/SalvageReport`` names
+    /// the tables that hold these rows, and rows whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without a recovery copy, the rows of these tables are in the table
@@ -142,7 +142,7 @@ extension DatabaseConverter {
         /// All damaged or missing pages of the file, including pages of indexes and free pages.
         public let lostPages: [Int]
         /// The full-text tables with a damaged index that was rebuilt from their content, and the R-Trees with a lost part that
-        /// were rebuilt from the others.
+        /// were rebuilt from their other parts.
         public let rebuiltIndexes: [String]
         /// The number of rows on intact pages whose table is unknown, because its definition is lost or because several tables may
         /// have had them. They are in the table `lost_and_found`, with the columns of the table that SQLite's own `.recover` makes

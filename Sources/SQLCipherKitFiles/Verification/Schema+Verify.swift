@@ -13,7 +13,7 @@ extension Schema {
     /// with SHA-1, in the last 12 bytes of each page, which are unused: these are not authenticated. No check of a single file can
     /// detect that the file, or one of its pages, was replaced with an older version.
     ///
-    /// For an encrypted database without page authentication, that lack is reported as a problem.
+    /// For an encrypted database without page authentication, the lack of authentication is reported as a problem.
     ///
     /// If a table needs a function, a collation, a tokenizer or a module that the connection lacks, only its pages are checked, and
     /// the table is named in ``IntegrityReport/unchecked``. In a database that the connection cannot write, SQLite leaves out CHECK
