@@ -38,7 +38,7 @@ public struct SQLPermissions: Sendable {
     /// True if a column that the query may not read is NULL; false if reading it is an error. Default: false.
     public var hidesColumns = false
 
-    /// Permissions for any query, but for no statement that writes, attaches, or changes settings or transactions.
+    /// Permissions that allow every query, and refuse statements that write, attach, or change settings or transactions.
     public static let readOnly = SQLPermissions()
 
     private init() {}

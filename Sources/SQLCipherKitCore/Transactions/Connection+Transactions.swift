@@ -12,8 +12,8 @@ public enum TransactionKind: String, Sendable, CaseIterable {
 
 /// The end of a transaction without an error, and the value that it returns.
 ///
-/// In every call that runs a closure in a transaction or a savepoint, the closure can return a `TransactionEnd`: `transaction` and
-/// `savepoint` of a ``Connection``, `write` of a queue or pool, and all calls that use these.
+/// A closure that runs in a transaction or a savepoint can return a `TransactionEnd`. Such closures are passed to `transaction` and
+/// `savepoint` of a ``Connection``, to `write` of a queue or pool, and to all calls that use these.
 public enum TransactionEnd<Value> {
     /// The changes are kept.
     case commit(Value)

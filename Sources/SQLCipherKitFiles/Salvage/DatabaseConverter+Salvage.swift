@@ -128,8 +128,8 @@ extension DatabaseConverter {
         public struct LostObject: Hashable, Sendable {
             /// The object's name.
             public let name: String
-            /// The reason: SQLite's error message for the statement that should create it, or the name of a table that it needs and
-            /// that is lost.
+            /// The reason: SQLite's error message for the object's CREATE statement, or the name of a lost table that the object
+            /// needs.
             public let message: String
         }
 
