@@ -100,7 +100,7 @@ extension DatabaseWriter {
     /// On Apple's platforms, a process that is suspended while it holds a lock on a file in an app group is killed with the code
     /// `0xdead10cc`; <doc:AppGroups> has the whole recipe.
     /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
-    /// - Throws: ``DatabaseError/Reason/timeout`` if a call is still running, which may hold locks; the database is suspended
+    /// - Throws: ``DatabaseError/Reason/timeout`` if a call that may hold locks is still running; the database is suspended
     ///   nevertheless. ``DatabaseError/Reason/misuse`` inside another call, ``DatabaseError/Reason/closed``.
     public final func suspend(timeout: Duration? = nil) throws {
         try checkCall()

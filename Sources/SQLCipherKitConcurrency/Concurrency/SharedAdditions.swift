@@ -64,8 +64,8 @@ extension DatabaseWriter {
     /// ```swift
     /// try await pool.register(.function("half") { (x: Double) in x / 2 })
     /// ```
-    /// Running reads continue without it; every later call has it. If a schema needs an extension, such as the collation of an
-    /// index, register it in ``DatabaseConfiguration/prepareDatabase`` instead, before anything is read.
+    /// Running reads continue without the extension; every later call has it. If a schema needs an extension, such as the collation
+    /// of an index, register it in ``DatabaseConfiguration/prepareDatabase`` instead, before anything is read.
     /// - Parameter item: the extension. It is created once for each connection.
     /// - Throws: the errors of ``Connection/register(_:)``, and the errors of `write(timeout:_:)`; nothing has changed then.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws {

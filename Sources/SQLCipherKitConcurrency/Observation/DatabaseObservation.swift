@@ -16,7 +16,7 @@ import SQLCipherKitCore
 ///
 /// Only committed changes count. A loop that is slower than the commits gets the newest result: intermediate results are skipped,
 /// but never the last. Each element is read after the commit that caused it, and a commit that an element already reflects does not
-/// cause another. The result may still be the same as before: `removingDuplicates()` skips such elements.
+/// cause another element. The result may still be the same as before: `removingDuplicates()` skips such elements.
 ///
 /// On a pool the first element never waits for a write, because a reader reads it at once. A queue reads and writes on a single
 /// connection, so the first element waits for a running write.
