@@ -10,8 +10,8 @@ extension DatabaseWriter {
     ///
     /// You can call it at any time, from any number of threads and tasks: each call returns when the database is closed. Closing a
     /// closed database does nothing.
-    /// - Parameter timeout: how long to wait for the running calls. When it has passed, the database stays open, and calls that
-    ///   were made in the meantime run after this wait. Default: nil, no limit.
+    /// - Parameter timeout: how long to wait for the running calls. If this time passes, the database stays open, and calls that
+    ///   were made during the wait run after it. Default: nil, no limit.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/timeout``.
     public final func close(timeout: Duration? = nil) throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }

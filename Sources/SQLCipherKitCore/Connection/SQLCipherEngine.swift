@@ -115,7 +115,7 @@ public struct LogMessage: Hashable, Sendable {
     public let level: Level
     /// SQLite's result code; nil for a message from SQLCipher.
     public let code: ResultCode?
-    /// The message text. A key that it would quote is removed.
+    /// The message text. If the text would quote a key, the key is removed.
     public let text: String
 }
 

@@ -115,8 +115,9 @@ extension DatabaseConverter {
             /// deleted may be among them if pages of the list of free pages are lost as well.
             public let reattachedRows: Int
             /// The number of other rows of which only a part is left: the columns in an index, or the beginning of a row that lost
-            /// an overflow page. They are in the table `lost_and_found_` with this table's name. A text or blob in it may be cut,
-            /// and the columns that are lost are NULL. If the indexes have all columns, a row is copied like any other.
+            /// an overflow page. They are in a table whose name is `lost_and_found_` followed by this table's name. A text or blob
+            /// in it may be cut, and the columns that are lost are NULL. If the indexes have all columns, a row is copied like any
+            /// other.
             public let partialRows: Int
 
             /// True if nothing in the table was lost.

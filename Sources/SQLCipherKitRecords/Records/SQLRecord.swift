@@ -26,9 +26,9 @@ import SQLCipherKitCore
 /// }
 /// try db.create(Note.table)
 /// ```
-/// Every call that fetches rows can read such a type (``SQLRowConvertible``), also with SQL: `db.fetchAll(Note.self, "SELECT * FROM
-/// note WHERE
-/// …")`. Values are read and written by the rules of ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
+/// Every call that fetches rows can read such a type (``SQLRowConvertible``), also with SQL:
+/// `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read and written by the rules of ``Row/decode(_:)`` and
+/// ``Connection/insert(_:into:onConflict:in:)``.
 public protocol SQLRecord: Codable, _SQLSource, ColumnCodingCustomizable {
     /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
     /// for `HTTPRequest`.

@@ -889,8 +889,8 @@ extension ChangeLog {
     /// Other copies, or a store, then have changes that this copy made and has lost. Until this call, ``receive(_:)``,
     /// ``changes(since:)`` and `synchronize(with:)` of a `SharedChangeLog` throw ``DatabaseError/Reason/copyRestored`` when they
     /// find such a change, and change nothing. After this call, repeat the call that threw. The choice holds on this connection
-    /// until this copy makes its next message; with messages instead of a store, receive from all other copies before you make that
-    /// message. A backup does not contain the choice: on a copy that is restored from a backup, these calls throw again.
+    /// until this copy makes its next message. If you exchange messages without a store, receive from all other copies before you
+    /// make that message. A backup does not contain the choice: on a copy that is restored from a backup, these calls throw again.
     /// ```swift
     /// do {
     ///     try log.receive(message)
