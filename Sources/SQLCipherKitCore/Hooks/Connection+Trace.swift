@@ -6,7 +6,8 @@ public struct TraceEvent: Sendable {
     public enum Kind: Sendable, Hashable {
         /// The statement begins to run.
         case started
-        /// The statement ran to its end, was reset, or failed, after this time, including the caller's time on its rows.
+        /// The statement ran to its end, was reset, or failed. The value is its running time, including the caller's time on its
+        /// rows.
         case finished(Duration)
     }
 

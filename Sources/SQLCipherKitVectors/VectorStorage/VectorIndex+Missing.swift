@@ -90,8 +90,8 @@ extension VectorIndex {
     /// - Parameters:
     ///   - model: makes vectors from texts.
     ///   - batchSize: the number of texts in each call of the model, from 1 to 10,000. Default: 32.
-    ///   - progress: called after each batch. It must not use the connection. If it throws, the pass ends, and written batches
-    ///     stay. Default: none.
+    ///   - progress: called after each batch. It must not use the connection. If it throws, the pass ends, and batches that were
+    ///     written stay. Default: none.
     ///   - isolation: the caller's actor.
     /// - Returns: the number of rows that got a vector.
     /// - Throws: errors of the model and of `progress`; ``DatabaseError/Reason/invalidArgument`` for vectors that do not fit the
