@@ -13,10 +13,10 @@ extension Schema {
     /// rows are moved to a separate table in this database, copied from there to the other database, and then removed here. If the
     /// process dies between two steps, the next call between the two databases, or ``finishMoves(to:)``, finishes the move.
     ///
-    /// The rows are deleted and inserted as if by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a
-    /// moved row by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error:
-    /// move those rows first. The target's table must have all columns of the source's table, by name; generated columns are
-    /// computed again. A row id that is not a column of the table is assigned by the target.
+    /// The rows are deleted and inserted as if by SQL: triggers run on both sides, and foreign keys hold. If other rows refer to a
+    /// moved row by a foreign key that is enforced, that is an error, whatever `ON DELETE` says: move those rows first. The
+    /// target's table must have all columns of the source's table, by name; generated columns are computed again. A row id that is
+    /// not a column of the table is assigned by the target.
     /// - Parameters:
     ///   - table: the table's name.
     ///   - target: the database to move to.
@@ -25,7 +25,7 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, or if the databases belong to different connections;
     ///   ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same;
     ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, if a column is missing, or if rows
-    ///   refer to the moved rows by such a foreign key; or an error of the condition, of deleting or of inserting. In each case
+    ///   that are not moved refer to the moved rows; or an error of the condition, of deleting or of inserting. In each case
     ///   nothing has been moved.
     @discardableResult
     public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
@@ -95,7 +95,7 @@ private struct RowMover {
         var move = Move(number: 0, table: table), count = 0
         // The rows leave the table. The condition and triggers may read the target.
         try transaction(locking: source, target) { db in
-            try requireNoActions(on: table, condition)
+            try requireUnreferred(table, condition)
             repeat { move = Move(number: .random(in: 1...(.max)), table: table) } while try isKnown(move)
             try db.execute("INSERT INTO \(raw: source.qualified(Self.moves)) VALUES (\(move.number), \(table), \(identity))")
             let rows = source.qualified(move.rows), place = source.qualified(table), list = columns.joined(separator: ", ")
@@ -217,11 +217,11 @@ private struct RowMover {
 
     // MARK: What is there
 
-    /// Throws if deleting the rows would act on rows that refer to them, which then belonged to no file.
-    private func requireNoActions(on table: String, _ condition: SQL) throws {
+    /// Throws if other rows refer to the rows. Deleting these would fail, or act on the others, which then belonged to no file.
+    private func requireUnreferred(_ table: String, _ condition: SQL) throws {
         guard try db.settings.isEnabled(.foreignKeys) else { return }
         for child in try source.tables() {
-            for key in child.foreignKeys where key.parent.isSameName(as: table) && ![.noAction, .restrict].contains(key.onDelete) {
+            for key in child.foreignKeys where key.parent.isSameName(as: table) {
                 let parents = key.parentColumns.isEmpty ? try source.primaryKey(of: table) : key.parentColumns
                 let isOwn = child.name.isSameName(as: table)
                 let refers: SQL = """
@@ -231,9 +231,11 @@ private struct RowMover {
                         WHERE \(condition)) AND \(isOwn ? "(\(condition)) IS NOT TRUE" as SQL : "TRUE" as SQL))
                     """
                 guard try db.fetchOne(Bool.self, refers) == true else { continue }
+                let isRefused = [.noAction, .restrict].contains(key.onDelete)
                 throw DatabaseError.invalidArgument(
-                    "rows of \(child.name) refer to rows of \(table) to be moved, and the deletion of these rows would cause "
-                        + "\(key.onDelete.rawValue): move or change the rows of \(child.name) first")
+                    "rows of \(child.name) refer to rows of \(table) to be moved, "
+                        + (isRefused ? "which a foreign key forbids" : "and the deletion would cause \(key.onDelete.rawValue)")
+                        + ": move or change the rows of \(child.name) first")
             }
         }
     }
