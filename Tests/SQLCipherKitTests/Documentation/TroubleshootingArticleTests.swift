@@ -83,6 +83,13 @@ import TestSupport
         expect(.invalidArgument, &messages) { _ = try DatabasePool(.memory) }
         try Connection(.file(folder.path("old.db")), key: key.with(cipher: .sqlCipher1)).execute("CREATE TABLE t(x)")
         expect(.missingHMAC, &messages) { try DatabaseConverter.migrate(fileAt: folder.path("old.db"), key: key) }
+        let live = try Connection(.file(folder.path("live.db")), key: key)
+        try live.main.setJournalMode(.wal)
+        try live.execute("CREATE TABLE t(x)")
+        for suffix in ["-wal", "-shm"] {
+            try FileManager.default.linkItem(atPath: folder.path("live.db") + suffix, toPath: folder.path("copy.db") + suffix)
+        }
+        expect(.cannotOpen, &messages) { _ = try Connection(.file(folder.path("live.db")), key: key) }
         let keyPath = folder.path("my.key")
         try Data(repeating: 1, count: 32).write(to: URL(fileURLWithPath: keyPath))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: keyPath)
