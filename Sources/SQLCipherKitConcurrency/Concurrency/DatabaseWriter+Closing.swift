@@ -32,9 +32,11 @@ extension DatabaseWriter {
 
     /// The asynchronous form. It closes the database even in a cancelled task. To wait less, cancel the running calls, or set a
     /// timeout.
-    /// - Throws: the errors of the synchronous form.
+    /// - Throws: the errors of the synchronous form; ``DatabaseError/Reason/noThread``, after which only `close()` is accepted.
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
+        try checkCall()
+        if timeout == nil { refuseCalls(with: .closedDatabase) }
         do {
             try await withSlot(of: writer, .closing, timeout: timeout, cleansUp: true) { [self] _, limits, _ in
                 try closeConnections(for: .closedDatabase, limits)

@@ -136,10 +136,11 @@ import TestSupport
     /// Out of asynchronous code: the form that waits.
     private func wait(_ body: () throws -> Void) throws { try body() }
 
+    /// A close that may fail refuses no calls meanwhile.
     @Test func closeWaitingForWriteDoesNotBlockReaders() async throws {
         let pool = try database(true)
         let (leave, call) = try await hold(pool)
-        let closing = Task { try await pool.close() }
+        let closing = Task { try await pool.close(timeout: .forTests) }
         try await Task.sleep(for: .milliseconds(30))
         for _ in 0..<5 { #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0) }
         leave.open()
