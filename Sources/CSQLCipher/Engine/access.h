@@ -28,7 +28,7 @@ static int sqlcipherkit_ask_column(Walker *walker, Expr *expression) {
     Parse *parse = walker->pParse;
     Table *table = expression->y.pTab;
     /* Subqueries have no schema. */
-    int schema = sqlite3SchemaToIndex(parse->db, table->pSchema);
+    int schema = sqlcipherkit_place_in(parse->db, table->pSchema);
     if (schema < 0) return WRC_Continue;
     int column = expression->iColumn >= 0 ? expression->iColumn : table->iPKey;
     const char *name = column >= 0 ? table->aCol[column].zCnName : "ROWID";
@@ -41,7 +41,7 @@ static int sqlcipherkit_ask_column(Walker *walker, Expr *expression) {
 static void sqlcipherkit_ask_order(Parse *parse, SrcItem *item) {
     sqlite3 *db = parse->db;
     Table *table = item->pSTab;
-    int schema = table == NULL || !IsOrdinaryTable(table) ? -1 : sqlite3SchemaToIndex(db, table->pSchema);
+    int schema = table == NULL || IsVirtual(table) || IsView(table) ? -1 : sqlcipherkit_place_in(db, table->pSchema);
     if (schema < 0) return;
     for (Index *index = table->pIndex; index != NULL; index = index->pNext) {
         if (IsPrimaryKeyIndex(index) && !HasRowid(table)) continue;

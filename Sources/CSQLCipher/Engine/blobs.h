@@ -10,15 +10,20 @@ typedef struct {
 static int sqlcipherkit_search_expression(Walker *walker, Expr *expression) {
     sqlcipherkit_column_search *search = (sqlcipherkit_column_search *)(void *)walker;
     const int is_name = expression->op == TK_ID && !ExprHasProperty(expression, EP_IntValue) && expression->u.zToken != NULL;
-    if (is_name && sqlite3StrICmp(expression->u.zToken, search->column) == 0) search->is_found = 1;
+    if (is_name && sqlite3_stricmp(expression->u.zToken, search->column) == 0) search->is_found = 1;
     return search->is_found ? WRC_Abort : WRC_Continue;
+}
+
+static int sqlcipherkit_enter_select(Walker *walker, Select *select) {
+    (void)walker, (void)select;
+    return WRC_Continue;
 }
 
 /* Returns 1 if a trigger, or the view from which an index reads its content, names a column. */
 static int sqlcipherkit_names_column(const Trigger *trigger, const Table *view, const char *column) {
     sqlcipherkit_column_search search = {{0}, column, 0};
     search.walker.xExprCallback = sqlcipherkit_search_expression;
-    search.walker.xSelectCallback = sqlite3SelectWalkNoop;
+    search.walker.xSelectCallback = sqlcipherkit_enter_select;
     Walker *walker = &search.walker;
     sqlite3WalkExpr(walker, trigger->pWhen);
     for (const TriggerStep *step = trigger->step_list; step != NULL && !search.is_found; step = step->pNext) {
@@ -39,8 +44,8 @@ static char *sqlcipherkit_index_of(sqlite3 *db, const Trigger *trigger, const ch
         const Table *table = name == NULL ? NULL : sqlite3FindTable(db, name, schema);
         if (table == NULL) continue;
         if (IsVirtual(table)) return sqlite3MPrintf(db, "%s", name);
-        const int size = sqlite3Strlen30(name) - (int)sizeof missing + 1;
-        if (size <= 0 || sqlite3StrICmp(name + size, missing) != 0) continue;
+        const int size = (int)strlen(name) - (int)sizeof missing + 1;
+        if (size <= 0 || sqlite3_stricmp(name + size, missing) != 0) continue;
         char *index = sqlite3MPrintf(db, "%.*s", size, name), *chunks = sqlite3MPrintf(db, "%.*s_chunks", size, name);
         const int is_there = index != NULL && chunks != NULL && sqlite3FindTable(db, chunks, schema) != NULL;
         sqlite3DbFree(db, chunks);
@@ -69,14 +74,27 @@ int sqlcipherkit_open_blob(sqlite3 *db, const char *schema, const char *name, co
             sqlite3_blob_close(*blob);
             *blob = NULL;
             rc = SQLITE_ERROR;
-            sqlite3ErrorWithMsg(db, rc, "cannot open the column %s for writing: a blob handle would write past %s, which an UPDATE "
-                                        "keeps up to date", column, index);
+            char *message = sqlite3_mprintf("cannot open the column %s for writing: a blob handle would write past %s, which an "
+                                            "UPDATE keeps up to date", column, index);
+            sqlite3_set_errmsg(db, rc, message);
+            sqlite3_free(message);
         }
         sqlite3DbFree(db, source);
         sqlite3DbFree(db, index);
     }
     sqlite3_mutex_leave(db->mutex);
     return rc;
+}
+
+/* A name of the row id that no column has; NULL if columns have all of them. */
+static const char *sqlcipherkit_row_id_name(const Table *table) {
+    static const char *const names[] = {"_ROWID_", "ROWID", "OID"};
+    for (int i = 0; i < 3; i++) {
+        int column = 0;
+        while (column < table->nCol && sqlite3_stricmp(table->aCol[column].zCnName, names[i]) != 0) column++;
+        if (column == table->nCol) return names[i];
+    }
+    return NULL;
 }
 
 /* The same row is not noted twice in a row. */
@@ -90,7 +108,8 @@ static int sqlcipherkit_note_written_row(sqlite3 *db, const char *schema, const 
     }
     if (target == NULL) return SQLITE_OK;
     const int has_column = table->iPKey >= 0;
-    const char *id = has_column ? table->aCol[table->iPKey].zCnName : sqlite3RowidAlias(table), *quote = has_column ? "\"" : "";
+    const char *id = has_column ? table->aCol[table->iPKey].zCnName : sqlcipherkit_row_id_name(table);
+    const char *quote = has_column ? "\"" : "";
     char *keys = sqlcipherkit_key_list(table, ", ");
     char *sql = keys == NULL || id == NULL ? NULL : sqlite3_mprintf(
         "INSERT INTO \"%w\".\"%w\" SELECT * FROM (SELECT 1%s FROM \"%w\".\"%w\" WHERE %s%w%s = %lld) EXCEPT "

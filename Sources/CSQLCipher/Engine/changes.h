@@ -55,7 +55,7 @@ static int sqlcipherkit_new_value(void *context, int column, sqlite3_value **val
     int rc = sqlite3_preupdate_new(db, column, value);
     const Table *table = db->pPreUpdate == NULL ? NULL : db->pPreUpdate->pTab;
     if (rc == SQLITE_OK && table != NULL && column < table->nCol && table->aCol[column].affinity == SQLITE_AFF_REAL &&
-        ((*value)->flags & (MEM_Int | MEM_IntReal)) != 0) {
+        sqlite3_value_type(*value) == SQLITE_INTEGER) {
         sqlite3VdbeMemRealify(*value);
     }
     return rc;
@@ -69,8 +69,8 @@ static int sqlcipherkit_known_value(sqlite3 *db, int column, sqlite3_value *valu
     Column *key = &table->aCol[column];
     if ((key->colFlags & COLFLAG_PRIMKEY) == 0) return rc;
     const char *collation = sqlite3ColumnColl(key);
-    int is_known = collation == NULL || sqlite3StrICmp(collation, "BINARY") == 0 || sqlite3StrICmp(collation, "NOCASE") == 0 ||
-                   sqlite3StrICmp(collation, "RTRIM") == 0;
+    int is_known = collation == NULL || sqlite3_stricmp(collation, "BINARY") == 0 || sqlite3_stricmp(collation, "NOCASE") == 0 ||
+                   sqlite3_stricmp(collation, "RTRIM") == 0;
     return is_known && sqlite3_value_type(value) != SQLITE_NULL ? rc : SQLITE_CONSTRAINT;
 }
 
@@ -127,8 +127,8 @@ static int sessionSelectStmt(sqlite3 *db, int ignores, const char *schema, const
 
 int sqlcipherkit_key_column(sqlite3 *db, const char *schema, const char *table, int number, sqlcipherkit_key_form *key) {
     Table *found = sqlite3FindTable(db, table, schema);
-    if (found == NULL || !IsOrdinaryTable(found)) return 0;
-    const Index *index = sqlite3PrimaryKeyIndex(found);
+    if (found == NULL || IsVirtual(found) || IsView(found)) return 0;
+    const Index *index = sqlcipherkit_key_index(found);
     key->place = -1;
     for (int i = 0; i < found->nCol; i++) {
         Column *column = &found->aCol[i];
@@ -142,7 +142,7 @@ int sqlcipherkit_key_column(sqlite3 *db, const char *schema, const char *table, 
         key->is_row_id = i == found->iPKey;
         key->is_one = 1;
         for (int j = 0; index != NULL && j < index->nKeyCol; j++) {
-            if (index->aiColumn[j] == i && sqlite3StrICmp(index->azColl[j], key->collation) != 0) key->is_one = 0;
+            if (index->aiColumn[j] == i && sqlite3_stricmp(index->azColl[j], key->collation) != 0) key->is_one = 0;
         }
         return 1;
     }
@@ -171,11 +171,9 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
     if (found == NULL) return result;
     result.kind = IsVirtual(found) ? SQLCIPHERKIT_VIRTUAL_TABLE : IsView(found) ? SQLCIPHERKIT_VIEW : SQLCIPHERKIT_TABLE;
     result.name = found->zName;
-    for (int i = 0; i < db->nDb; i++) {
-        if (db->aDb[i].pSchema == found->pSchema) result.schema = db->aDb[i].zDbSName;
-    }
+    result.schema = sqlite3_db_name(db, sqlcipherkit_place_in(db, found->pSchema));
     for (int i = 0; column != NULL && i < found->nCol && result.column < 0; i++) {
-        if (sqlite3StrICmp(found->aCol[i].zCnName, column) == 0) result.column = i;
+        if (sqlite3_stricmp(found->aCol[i].zCnName, column) == 0) result.column = i;
     }
     return result;
 }
@@ -219,9 +217,9 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
     int count = 0;
     sqlite3_mutex_enter(db->mutex);
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
-    int index = sqlite3FindDbName(db, schema);
+    int index = sqlcipherkit_place_of(db, schema);
     if (index >= 0 && db->aDb[index].pSchema != NULL) {
-        int length = sqlite3Strlen30(prefix);
+        int length = (int)strlen(prefix);
         HashElem *each = sqliteHashFirst(&db->aDb[index].pSchema->trigHash);
         for (; each != NULL; each = sqliteHashNext(each)) {
             Trigger *trigger = sqliteHashData(each);
@@ -237,7 +235,8 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
         guard->is_logging = rest != 0;
         sqlcipherkit_install_hook(db);
     }
-    for (Vdbe *each = db->pVdbe; each != NULL; each = each->pVNext) {
+    for (sqlite3_stmt *next = sqlite3_next_stmt(db, NULL); next != NULL; next = sqlite3_next_stmt(db, next)) {
+        Vdbe *each = (Vdbe *)next;
         if (each->readOnly || (each->expired != 0 && each->expired != SQLCIPHERKIT_OTHER_TRIGGERS)) continue;
         int writes = count > most || sqlcipherkit_writes_to(each->aOp, each->nOp, index, roots, count);
         /* The triggers and the foreign keys of the statement. */
@@ -271,7 +270,8 @@ static void sqlcipherkit_note_dropped_rows(Parse *parse, const char *name, const
     if (target == NULL) return;
     char *keys = sqlcipherkit_key_list(table, ", ");
     if (keys == NULL) {
-        sqlite3OomFault(db);
+        sqlite3ErrorMsg(parse, "out of memory");
+        parse->rc = SQLITE_NOMEM;
     } else {
         sqlite3NestedParse(parse, "INSERT INTO \"%w\".\"%w\" SELECT 2%s FROM \"%w\".\"%w\"", schema, target, keys, schema, name);
     }
@@ -281,7 +281,7 @@ static void sqlcipherkit_note_dropped_rows(Parse *parse, const char *name, const
 
 int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key) {
     const Table *found = sqlite3FindTable(db, table, schema);
-    if (found == NULL || !IsOrdinaryTable(found)) return 0;
+    if (found == NULL || IsVirtual(found) || IsView(found)) return 0;
     const FKey *key = found->u.tab.pFKey;
     while (key != NULL && foreign_key > 0) {
         key = key->pNextFrom;

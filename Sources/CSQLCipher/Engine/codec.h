@@ -54,7 +54,7 @@ static void sqlcipherkit_offer_originals(struct sqlcipherkit_write_batch *batch,
 /* The first page, whose first bytes are not encrypted, and pages with another HMAC or without one, go straight to SQLCipher. */
 static void *sqlcipherkit_run_codec(codec_ctx *codec, void *data, Pgno number, int mode) {
     if (mode == CODEC_READ_OP || number == 1 || codec->provider->cipher != provider_cipher ||
-        !SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) || codec->hmac_algorithm != SQLCIPHER_HMAC_SHA512 ||
+        (codec->flags & CIPHER_FLAG_HMAC) == 0 || codec->hmac_algorithm != SQLCIPHER_HMAC_SHA512 ||
         codec->reserve_sz != aes_block_size + sha512_digest_size) {
         void *page = upstream_sqlite3Codec(codec, data, number, mode);
         /* SQLCipher has masked the key again, which leaves parts of it in registers. */
@@ -106,7 +106,7 @@ int sqlcipher_codec_pragma(sqlite3 *db, int index, Parse *parse, const char *nam
         return upstream_sqlcipher_codec_pragma(db, index, parse, name, value);
     }
     const int error = codec->error;
-    if (is_status && SQLCIPHER_FLAG_GET(codec->flags, SQLCIPHERKIT_FLAG_KEY_REFUSED)) codec->error = SQLITE_NOTADB;
+    if (is_status && (codec->flags & SQLCIPHERKIT_FLAG_KEY_REFUSED) != 0) codec->error = SQLITE_NOTADB;
     const int is_known = upstream_sqlcipher_codec_pragma(db, index, parse, name, value);
     /* A migration replaces the codec. */
     codec = sqlcipherkit_codec_of(db->aDb[index].pBt);

@@ -5,13 +5,13 @@
  * on the connection. NULL outside the row. */
 static inline Mem *sqlcipherkit_column(sqlite3_stmt *statement, int index) {
     Vdbe *vm = (Vdbe *)statement;
-    if (vm->pResultRow == NULL || index < 0 || index >= vm->nResColumn) return NULL;
+    if (index < 0 || index >= sqlite3_data_count(statement)) return NULL;
     return &vm->pResultRow[index];
 }
 
 sqlite3_value *sqlcipherkit_bound_value(sqlite3_stmt *statement, int index) {
     Vdbe *vm = (Vdbe *)statement;
-    return index < 1 || index > vm->nVar ? NULL : &vm->aVar[index - 1];
+    return index < 1 || index > sqlite3_bind_parameter_count(statement) ? NULL : &vm->aVar[index - 1];
 }
 
 int sqlcipherkit_is_same_bound(sqlite3_stmt *statement, int index, int other) {
@@ -40,7 +40,7 @@ int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 
     if (column == NULL) return SQLITE_NULL;
     int type = sqlite3_value_type((sqlite3_value *)column);
     /* With this storage class the value is an integer: nothing is converted, so nothing can fail. */
-    if (type == SQLITE_INTEGER) *value = column->u.i;
+    if (type == SQLITE_INTEGER) *value = sqlite3_value_int64((sqlite3_value *)column);
     return type;
 }
 
@@ -48,7 +48,7 @@ int sqlcipherkit_column_double(sqlite3_stmt *statement, int index, double *value
     Mem *column = sqlcipherkit_column(statement, index);
     if (column == NULL) return SQLITE_NULL;
     int type = sqlite3_value_type((sqlite3_value *)column);
-    if (type == SQLITE_FLOAT) *value = sqlite3VdbeRealValue(column);
+    if (type == SQLITE_FLOAT) *value = sqlite3_value_double((sqlite3_value *)column);
     return type;
 }
 
@@ -64,14 +64,11 @@ int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **b
         return type;
     }
     /* Converting may allocate memory: do it as SQLite does, with its mutex and its record of a failure. */
-    column = columnMem(statement, index);
     if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
-        *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text((sqlite3_value *)column)
-                                     : sqlite3_value_blob((sqlite3_value *)column);
-        *count = sqlite3_value_bytes((sqlite3_value *)column);
+        *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(statement, index) : sqlite3_column_blob(statement, index);
+        *count = sqlite3_column_bytes(statement, index);
         /* A NULL pointer for text means that its conversion to UTF-8, or the expansion of a zero-blob, ran out of memory. */
         if (*bytes == NULL && (*count > 0 || type == SQLITE_TEXT)) *count = -1;
     }
-    columnMallocFailure(statement);
     return type;
 }

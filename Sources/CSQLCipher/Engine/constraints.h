@@ -2,7 +2,7 @@
 #include "../include/constraints.h"
 
 int sqlcipherkit_allow_nulls(sqlite3 *db, const char *schema) {
-    int index = sqlite3FindDbName(db, schema);
+    int index = sqlcipherkit_place_of(db, schema);
     if (index < 0 || db->aDb[index].pSchema == NULL) return SQLITE_MISUSE;
     sqlite3_mutex_enter(db->mutex);
     HashElem *element = sqliteHashFirst(&db->aDb[index].pSchema->tblHash);

@@ -7,32 +7,33 @@ enum { sqlcipherkit_keeps_whole = 2 };
 
 /* NORMAL is enough with a write-ahead log; a rollback journal takes FULL. The journal mode is a property of the file that SQL, the
  * end of a loan or another connection can change, so it is looked at wherever a transaction begins to write. */
-static void sqlcipherkit_fit_durability(const Btree *btree) {
+static void sqlcipherkit_fit_durability(Btree *btree) {
     sqlite3 *db = btree->db;
     Db *database = db->aDb;
     for (int left = db->nDb; left > 0 && database->pBt != btree; left--) database++;
     if (database == db->aDb + db->nDb || database->bSyncSet != sqlcipherkit_keeps_whole) return;
-    Pager *pager = btree->pBt->pPager;
-    const u8 level = pager->journalMode == PAGER_JOURNALMODE_WAL ? PAGER_SYNCHRONOUS_NORMAL : PAGER_SYNCHRONOUS_FULL;
+    const int has_log = sqlite3PagerGetJournalMode(sqlite3BtreePager(btree)) == PAGER_JOURNALMODE_WAL;
+    const u8 level = has_log ? PAGER_SYNCHRONOUS_NORMAL : PAGER_SYNCHRONOUS_FULL;
     if (database->safety_level == level) return;
     database->safety_level = level;
-    sqlite3PagerSetFlags(pager, level | (db->flags & PAGER_FLAGS_MASK));
+    sqlite3BtreeSetPagerFlags(btree, level | (db->flags & PAGER_FLAGS_MASK));
 }
 
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
 int sqlcipherkit_flush(sqlite3 *db, const char *schema) {
     int rc = SQLITE_OK;
     sqlite3_mutex_enter(db->mutex);
-    const int index = sqlite3FindDbName(db, schema);
+    const int index = sqlcipherkit_place_of(db, schema);
     Btree *const btree = index >= 0 ? db->aDb[index].pBt : NULL;
     if (btree != NULL) {
         sqlite3BtreeEnter(btree);
-        const Pager *pager = btree->pBt->pPager;
-        if (!pager->memDb && !pager->tempFile && isOpen(pager->fd)) {
+        const Pager *pager = sqlite3BtreePager(btree);
+        if (!pager->memDb && !pager->tempFile && pager->fd->pMethods != NULL) {
             /* A log's first flush flushes the folder too. */
-            if (pager->pWal != NULL) rc = sqlite3OsSync(pager->pWal->pWalFd, SQLITE_SYNC_FULL);
+            sqlite3_file *const log = pager->pWal != NULL ? pager->pWal->pWalFd : NULL;
+            if (log != NULL) rc = log->pMethods->xSync(log, SQLITE_SYNC_FULL);
             /* Where nothing else is flushed, a checkpoint leaves the log's pages in memory. */
-            if (rc == SQLITE_OK) rc = sqlite3OsSync(pager->fd, SQLITE_SYNC_FULL);
+            if (rc == SQLITE_OK) rc = pager->fd->pMethods->xSync(pager->fd, SQLITE_SYNC_FULL);
         }
         sqlite3BtreeLeave(btree);
     }

@@ -89,6 +89,7 @@
 
 /* The functions that the Swift layer calls. */
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+#include "tokens.h"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "vacuum.h"
@@ -108,11 +109,10 @@
 #include "guard_state.h"
 #include "snapshots.h"
 #include "logging.h"
-#include "tokens.h"
 #include "full_text_words.h"
 #include "full_text_segment.h"
-#include "full_text_check.h"
 #include "full_text_terms.h"
+#include "full_text_check.h"
 #include "full_text_near.h"
 #include "full_text_loaded.h"
 #include "full_text_lists.h"

@@ -11,10 +11,10 @@ static int sqlcipherkit_read_committed(Pager *pager, codec_ctx *codec, Pgno numb
     u32 frame = 0;
     /* A database in memory, or a temporary one that is still small, has no file. */
     if (pager->fd->pMethods == NULL) return SQLITE_NOTFOUND;
-    int rc = pagerUseWal(pager) ? sqlite3WalFindFrame(pager->pWal, number, &frame) : SQLITE_OK;
+    int rc = pager->pWal != NULL ? sqlite3WalFindFrame(pager->pWal, number, &frame) : SQLITE_OK;
     if (rc == SQLITE_OK) {
         rc = frame != 0 ? sqlite3WalReadFrame(pager->pWal, frame, codec->page_sz, bytes)
-                        : sqlite3OsRead(pager->fd, bytes, codec->page_sz, (i64)(number - 1) * codec->page_sz);
+                        : pager->fd->pMethods->xRead(pager->fd, bytes, codec->page_sz, (i64)(number - 1) * codec->page_sz);
     }
     if (rc == SQLITE_OK) rc = sqlcipherkit_authenticate(codec, number, bytes);
     if (rc == SQLITE_OK) rc = sqlcipherkit_decrypt_bytes(codec, number, bytes);
@@ -53,7 +53,7 @@ static int sqlcipherkit_is_free_page(codec_ctx *codec, PgHdr *page) {
     Pager *pager = page->pPager;
     Pgno number = page->pgno;
     u32 frame = 0;
-    if (pagerUseWal(pager) && (sqlite3WalFindFrame(pager->pWal, number, &frame) != SQLITE_OK || frame != 0)) return 0;
+    if (pager->pWal != NULL && (sqlite3WalFindFrame(pager->pWal, number, &frame) != SQLITE_OK || frame != 0)) return 0;
     if (pager->pInJournal != NULL && sqlite3BitvecTest(pager->pInJournal, number)) return 0;
     return sqlcipherkit_each_free_page(pager, codec, sqlcipherkit_is_that_page, &number) == 1;
 }

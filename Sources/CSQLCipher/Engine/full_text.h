@@ -6,7 +6,7 @@
  */
 
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
-static int sqlcipherkit_check_terms(Fts5Index *index);
+static int sqlcipherkit_check_terms(Fts5FullTable *table);
 #endif
 
 static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const char *name, int quick, char **message) {
@@ -14,7 +14,7 @@ static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const ch
     if (rc == SQLITE_OK) rc = upstream_fts5IntegrityMethod(table, schema, name, quick, message);
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
     if (rc != SQLITE_OK || *message != NULL) return rc;
-    rc = sqlcipherkit_check_terms(((Fts5Table *)table)->pIndex);
+    rc = sqlcipherkit_check_terms((Fts5FullTable *)table);
     if ((rc & 0xff) != SQLITE_CORRUPT) return rc;
     *message = sqlite3_mprintf("malformed inverted index for FTS5 table %s.%s", schema, name);
     rc = *message == NULL ? SQLITE_NOMEM : SQLITE_OK;
@@ -35,10 +35,10 @@ static const char *const sqlcipherkit_companions[] = {
 
 /* Returns whether a trigger is one of ours for a table. */
 static int sqlcipherkit_is_companion(const char *trigger, const char *table) {
-    const int length = sqlite3Strlen30(table);
-    if (sqlite3StrNICmp(trigger, table, length) != 0 || trigger[length] != '_') return 0;
+    const int length = (int)strlen(table);
+    if (sqlite3_strnicmp(trigger, table, length) != 0 || trigger[length] != '_') return 0;
     for (size_t i = 0; i < sizeof sqlcipherkit_companions / sizeof *sqlcipherkit_companions; i += 2) {
-        if (sqlite3StrICmp(&trigger[length + 1], sqlcipherkit_companions[i + 1]) == 0) return 1;
+        if (sqlite3_stricmp(&trigger[length + 1], sqlcipherkit_companions[i + 1]) == 0) return 1;
     }
     return 0;
 }
@@ -46,7 +46,7 @@ static int sqlcipherkit_is_companion(const char *trigger, const char *table) {
 /* Returns a trigger of a database that writes to a table and is not one of ours; NULL if there are no more than `number`. Sets
  * whether it does anything else. */
 static const Trigger *sqlcipherkit_writing_trigger(sqlite3 *db, const char *schema, const char *table, int number, int *other) {
-    const int place = sqlite3FindDbName(db, schema);
+    const int place = sqlcipherkit_place_of(db, schema);
     if (place < 0 || db->aDb[place].pSchema == NULL) return NULL;
     for (HashElem *item = sqliteHashFirst(&db->aDb[place].pSchema->trigHash); item != NULL; item = sqliteHashNext(item)) {
         const Trigger *trigger = sqliteHashData(item);
@@ -54,7 +54,7 @@ static const Trigger *sqlcipherkit_writing_trigger(sqlite3 *db, const char *sche
         *other = 0;
         for (const TriggerStep *step = trigger->step_list; step != NULL; step = step->pNext) {
             const char *target = step->pSrc != NULL ? step->pSrc->a[0].zName : NULL;
-            if (target != NULL && sqlite3StrICmp(target, table) == 0) writes = 1;
+            if (target != NULL && sqlite3_stricmp(target, table) == 0) writes = 1;
             else *other = 1;
         }
         if (writes && !sqlcipherkit_is_companion(trigger->zName, table) && number-- == 0) return trigger;
@@ -64,13 +64,25 @@ static const Trigger *sqlcipherkit_writing_trigger(sqlite3 *db, const char *sche
 
 /* Gives the statement that drops a table an error. FTS5 cannot. */
 static int sqlcipherkit_refuse_drop(sqlite3 *db, const char *table, const char *trigger) {
-    for (Vdbe *v = db->pVdbe; v != NULL; v = v->pVNext) {
+    for (sqlite3_stmt *next = sqlite3_next_stmt(db, NULL); next != NULL; next = sqlite3_next_stmt(db, next)) {
+        Vdbe *v = (Vdbe *)next;
         for (int i = 0; v->eVdbeState == VDBE_RUN_STATE && i < v->nOp; i++) {
-            if (v->aOp[i].opcode != OP_VDestroy || strcmp(v->aOp[i].p4.z, table) != 0) continue;
+            const VdbeOp *operation = &v->aOp[i];
+            if (operation->opcode != OP_VDestroy || strcmp(operation->p4.z, table) != 0) continue;
             sqlite3VdbeError(v, "the trigger %s writes to %s and does other work too: drop it first", trigger, table);
         }
     }
     return SQLITE_ERROR;
+}
+
+static int sqlcipherkit_execute(sqlite3 *db, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    const int rc = sql == NULL ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc;
 }
 
 static int fts5DestroyMethod(sqlite3_vtab *table) {
@@ -87,11 +99,11 @@ static int fts5DestroyMethod(sqlite3_vtab *table) {
     sqlite3_free(replaced);
     for (size_t i = 0; is_synchronized && rc == SQLITE_OK && i < sizeof sqlcipherkit_companions / sizeof *sqlcipherkit_companions;
          i += 2) {
-        rc = fts5ExecPrintf(db, NULL, "DROP %s IF EXISTS \"%w\".\"%w_%s\"", sqlcipherkit_companions[i], config->zDb, config->zName,
+        rc = sqlcipherkit_execute(db, "DROP %s IF EXISTS \"%w\".\"%w_%s\"", sqlcipherkit_companions[i], config->zDb, config->zName,
                             sqlcipherkit_companions[i + 1]);
     }
     while (rc == SQLITE_OK && (trigger = sqlcipherkit_writing_trigger(db, config->zDb, config->zName, 0, &other)) != NULL) {
-        rc = fts5ExecPrintf(db, NULL, "DROP TRIGGER \"%w\".\"%w\"", config->zDb, trigger->zName);
+        rc = sqlcipherkit_execute(db, "DROP TRIGGER \"%w\".\"%w\"", config->zDb, trigger->zName);
     }
     return rc != SQLITE_OK ? rc : upstream_fts5DestroyMethod(table);
 }
@@ -163,7 +175,7 @@ static Fts5Structure *fts5IndexOptimizeStruct(Fts5Index *index, Fts5Structure *s
 /* Merges in steps, until one segment is left if `pages` is negative. FTS5 then begins again where rows have been written since the
  * last step: in a large index no merge ever ends, and each step leaves a segment behind. Ours ends the merges that have begun. */
 static int sqlite3Fts5IndexMerge(Fts5Index *index, int pages) {
-    int left = pages == SMALLEST_INT32 ? LARGEST_INT32 : -pages, has_merged = 0;
+    int left = pages == INT32_MIN ? INT32_MAX : -pages, has_merged = 0;
     if (left > 0) {
         fts5IndexFlush(index);
         Fts5Structure *structure = fts5StructureRead(index);

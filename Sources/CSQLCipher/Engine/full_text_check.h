@@ -6,7 +6,9 @@
 
 typedef struct {
     Fts5Config *config;
-    Fts5Termset *terms;
+    /* Without places, a word counts once for a row or a column: the numbers of its words so far. */
+    u64 *words;
+    int count, capacity;
     i64 row;
     int column;
     int size;
@@ -21,7 +23,8 @@ static u64 sqlcipherkit_mixed(u64 sum) {
 /* Returns a number for a word, of the index's words themselves (0) or of their beginnings of one length. The last part that is read
  * may overlap the one before it. */
 static u64 sqlcipherkit_sum_word(int index, const u8 *bytes, int count) {
-    u64 sum = (u64)index << 32 | (u64)count, part = 0;
+    /* Mixed by themselves: "w1" and "w10" differ in their sizes and in their last bytes by the same bit. */
+    u64 sum = sqlcipherkit_mixed((u64)index << 32 | (u64)count), part = 0;
     for (; count > 8; bytes += 8, count -= 8) {
         memcpy(&part, bytes, sizeof part);
         sum = sqlcipherkit_mixed(sum ^ part);
@@ -41,22 +44,61 @@ static u64 sqlcipherkit_sum_entry(u64 word, i64 row, i64 place) {
     return sqlcipherkit_mixed(word + (u64)row * 0xd6e8feb86659fd93u + (u64)place * 0xa0761d6478bd642fu);
 }
 
+/* Returns how many bytes the first characters of a word take; 0 for a word with fewer. As FTS5 counts them. */
+static int sqlcipherkit_beginning_size(const char *word, int count, int characters) {
+    int size = 0;
+    for (; characters > 0; characters--) {
+        if (size >= count) return 0;
+        const int is_long = (u8)word[size++] >= 0xc0;
+        if (is_long && size >= count) return 0;
+        while (is_long && size < count && (word[size] & 0xc0) == 0x80) size++;
+    }
+    return size;
+}
+
+/* FTS5 cuts longer words. */
+enum { sqlcipherkit_longest_word = 32768 };
+
+static int sqlcipherkit_check_word(sqlcipherkit_checking *c, u64 word) {
+    if (c->config->eDetail == FTS5_DETAIL_FULL) {
+        c->sum += sqlcipherkit_sum_entry(word, c->row, (i64)c->column << 32 | (c->size - 1));
+        return SQLITE_OK;
+    }
+    if (c->count == c->capacity) {
+        const int capacity = c->capacity == 0 ? 256 : 2 * c->capacity;
+        u64 *grown = capacity <= 0 ? NULL : sqlite3_realloc64(c->words, (u64)capacity * sizeof *grown);
+        if (grown == NULL) return SQLITE_NOMEM;
+        c->words = grown;
+        c->capacity = capacity;
+    }
+    c->words[c->count++] = word;
+    return SQLITE_OK;
+}
+
+static int sqlcipherkit_compare_numbers(const void *a, const void *b) {
+    const u64 x = *(const u64 *)a, y = *(const u64 *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Adds the words of a row, or of its column, to the sum: each once. */
+static void sqlcipherkit_check_words(sqlcipherkit_checking *c) {
+    const i64 place = c->config->eDetail == FTS5_DETAIL_COLUMNS ? c->column : 0;
+    if (c->count > 0) qsort(c->words, (size_t)c->count, sizeof *c->words, sqlcipherkit_compare_numbers);
+    for (int i = 0; i < c->count; i++) {
+        if (i == 0 || c->words[i] != c->words[i - 1]) c->sum += sqlcipherkit_sum_entry(c->words[i], c->row, place);
+    }
+    c->count = 0;
+}
+
 static int sqlcipherkit_check_token(void *context, int flags, const char *token, int count, int start, int end) {
     (void)start, (void)end;
     sqlcipherkit_checking *c = context;
-    if (count > FTS5_MAX_TOKEN_SIZE) count = FTS5_MAX_TOKEN_SIZE;
+    if (count > sqlcipherkit_longest_word) count = sqlcipherkit_longest_word;
     if ((flags & FTS5_TOKEN_COLOCATED) == 0 || c->size == 0) c->size++;
-    const int detail = c->config->eDetail;
-    const i64 place = detail == FTS5_DETAIL_FULL ? (i64)c->column << 32 | (c->size - 1)
-        : detail == FTS5_DETAIL_COLUMNS          ? c->column
-                                                 : 0;
-    int rc = SQLITE_OK;
-    for (int index = 0; rc == SQLITE_OK && index <= c->config->nPrefix; index++) {
-        const int length = index == 0 ? count : sqlite3Fts5IndexCharlenToBytelen(token, count, c->config->aPrefix[index - 1]);
-        int is_present = 0;
-        if (index > 0 && length == 0) continue;
-        if (c->terms != NULL) rc = sqlite3Fts5TermsetAdd(c->terms, index, token, length, &is_present);
-        if (!is_present) c->sum += sqlcipherkit_sum_entry(sqlcipherkit_sum_word(index, (const u8 *)token, length), c->row, place);
+    int rc = sqlcipherkit_check_word(c, sqlcipherkit_sum_word(0, (const u8 *)token, count));
+    for (int index = 1; rc == SQLITE_OK && index <= c->config->nPrefix; index++) {
+        const int size = sqlcipherkit_beginning_size(token, count, c->config->aPrefix[index - 1]);
+        if (size > 0) rc = sqlcipherkit_check_word(c, sqlcipherkit_sum_word(index, (const u8 *)token, size));
     }
     return rc;
 }
@@ -80,40 +122,60 @@ static int sqlcipherkit_check_column(sqlcipherkit_checking *c, sqlite3_stmt *row
     if (rc != SQLITE_OK) return rc;
     c->column = column;
     c->size = 0;
-    if (config->eDetail == FTS5_DETAIL_COLUMNS) rc = sqlite3Fts5TermsetNew(&c->terms);
-    if (rc == SQLITE_OK) {
-        sqlite3Fts5SetLocale(config, locale, locale_count);
-        rc = sqlite3Fts5Tokenize(config, FTS5_TOKENIZE_DOCUMENT, text, count, c, sqlcipherkit_check_token);
-        sqlite3Fts5ClearLocale(config);
-    }
-    if (config->eDetail == FTS5_DETAIL_COLUMNS) {
-        sqlite3Fts5TermsetFree(c->terms);
-        c->terms = NULL;
-    }
+    sqlite3Fts5SetLocale(config, locale, locale_count);
+    rc = sqlite3Fts5Tokenize(config, FTS5_TOKENIZE_DOCUMENT, text, count, c, sqlcipherkit_check_token);
+    sqlite3Fts5ClearLocale(config);
+    if (config->eDetail == FTS5_DETAIL_COLUMNS) sqlcipherkit_check_words(c);
     return rc;
 }
 
 /* Reads the sizes of a row's texts. Rows mostly come in the order of their ids, as the sizes do. */
-static int sqlcipherkit_check_sizes(Fts5Storage *storage, sqlite3_stmt *sizes, i64 row, int *found) {
-    const Fts5Config *config = storage->pConfig;
+static int sqlcipherkit_check_sizes(sqlcipherkit_words *words, sqlite3_stmt *sizes, i64 row, int *found) {
     while (sqlite3_data_count(sizes) > 0 && sqlite3_column_int64(sizes, 0) < row && sqlite3_step(sizes) == SQLITE_ROW) {}
     const int is_there = sqlite3_data_count(sizes) > 0 && sqlite3_column_int64(sizes, 0) == row;
-    if (!is_there) return sqlite3Fts5StorageDocsize(storage, row, found);
+    if (!is_there) return sqlcipherkit_read_docsize(words, row, found);
     sqlcipherkit_reader r = {sqlite3_column_blob(sizes, 1), 0, sqlite3_column_bytes(sizes, 1)};
-    for (int i = 0; i < config->nCol; i++) found[i] = sqlcipherkit_read_size(&r);
-    return r.at == r.end ? SQLITE_OK : FTS5_CORRUPT;
+    for (int i = 0; i < words->config->nCol; i++) found[i] = sqlcipherkit_read_size(&r);
+    return r.at == r.end ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+}
+
+static int sqlcipherkit_count_table(const Fts5Config *config, const char *ending, i64 *count) {
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM %Q.'%q_%s'", config->zDb, config->zName, ending);
+    int rc = sql == NULL ? SQLITE_NOMEM : sqlite3_prepare_v3(config->db, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) *count = sqlite3_column_int64(statement, 0);
+    const int ended = sqlite3_finalize(statement);
+    return rc == SQLITE_OK ? ended : rc;
+}
+
+/* Compares the number of words in each column with the totals, and the numbers of rows. The storage has those of the open
+ * transaction. */
+static int sqlcipherkit_check_totals(sqlcipherkit_words *words, const i64 *totals) {
+    const Fts5Config *config = words->config;
+    Fts5Storage *storage = words->table->pStorage;
+    int rc = fts5StorageLoadTotals(storage, 0);
+    i64 count = storage->nTotalRow;
+    for (int i = 0; rc == SQLITE_OK && i < config->nCol; i++) {
+        if (storage->aTotalSize[i] != totals[i]) rc = SQLITE_CORRUPT_VTAB;
+    }
+    if (rc == SQLITE_OK && config->eContent == FTS5_CONTENT_NORMAL) rc = sqlcipherkit_count_table(config, "content", &count);
+    if (rc == SQLITE_OK && count == storage->nTotalRow && config->bColumnsize) {
+        rc = sqlcipherkit_count_table(config, "docsize", &count);
+    }
+    return rc == SQLITE_OK && count != storage->nTotalRow ? SQLITE_CORRUPT_VTAB : rc;
 }
 
 /* Sums up the content's entries, and compares the number of words with what is stored about each row and about all. */
-static int sqlcipherkit_check_content(Fts5Storage *storage, u64 *sum) {
-    Fts5Config *config = storage->pConfig;
+static int sqlcipherkit_check_content(sqlcipherkit_words *words, u64 *sum) {
+    Fts5Config *config = words->config;
     sqlcipherkit_checking c = {.config = config};
     sqlite3_stmt *rows = NULL, *sizes = NULL;
-    i64 *totals = sqlite3_malloc64((u64)config->nCol * (sizeof *totals + sizeof(int)));
-    if (totals == NULL) return SQLITE_NOMEM;
-    memset(totals, 0, (size_t)config->nCol * sizeof *totals);
+    int rc = SQLITE_OK;
+    i64 *totals = sqlcipherkit_zeroed(&rc, (i64)config->nCol * (i64)(sizeof *totals + sizeof(int)));
+    if (totals == NULL) return rc;
     int *expected = (int *)&totals[config->nCol];
-    int rc = fts5StorageGetStmt(storage, FTS5_STMT_SCAN, &rows, NULL);
+    rc = fts5StorageGetStmt(words->table->pStorage, FTS5_STMT_SCAN, &rows, NULL);
     if (rc == SQLITE_OK && config->bColumnsize) {
         char *sql = sqlite3_mprintf("SELECT id, sz FROM %Q.'%q_docsize' ORDER BY id", config->zDb, config->zName);
         rc = sql == NULL ? SQLITE_NOMEM : sqlite3_prepare_v3(config->db, sql, -1, SQLITE_PREPARE_NO_VTAB, &sizes, NULL);
@@ -122,31 +184,23 @@ static int sqlcipherkit_check_content(Fts5Storage *storage, u64 *sum) {
     }
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         c.row = sqlite3_column_int64(rows, 0);
-        if (sizes != NULL) rc = sqlcipherkit_check_sizes(storage, sizes, c.row, expected);
-        if (rc == SQLITE_OK && config->eDetail == FTS5_DETAIL_NONE) rc = sqlite3Fts5TermsetNew(&c.terms);
+        if (sizes != NULL) rc = sqlcipherkit_check_sizes(words, sizes, c.row, expected);
         for (int i = 0; rc == SQLITE_OK && i < config->nCol; i++) {
             if (config->abUnindexed[i]) continue;
             rc = sqlcipherkit_check_column(&c, rows, i);
-            if (rc == SQLITE_OK && sizes != NULL && c.size != expected[i]) rc = FTS5_CORRUPT;
+            if (rc == SQLITE_OK && sizes != NULL && c.size != expected[i]) rc = SQLITE_CORRUPT_VTAB;
             totals[i] += c.size;
         }
-        sqlite3Fts5TermsetFree(c.terms);
-        c.terms = NULL;
+        sqlcipherkit_check_words(&c);
     }
     if (rows != NULL) {
         const int ended = sqlite3_reset(rows);
         if (rc == SQLITE_OK) rc = ended;
     }
     sqlite3_finalize(sizes);
-    if (rc == SQLITE_OK) rc = fts5StorageLoadTotals(storage, 0);
-    for (int i = 0; rc == SQLITE_OK && i < config->nCol; i++) {
-        if (storage->aTotalSize[i] != totals[i]) rc = FTS5_CORRUPT;
-    }
+    sqlite3_free(c.words);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_check_totals(words, totals);
     sqlite3_free(totals);
-    i64 count = storage->nTotalRow;
-    if (rc == SQLITE_OK && config->eContent == FTS5_CONTENT_NORMAL) rc = fts5StorageCount(storage, "content", &count);
-    if (rc == SQLITE_OK && count == storage->nTotalRow && config->bColumnsize) rc = fts5StorageCount(storage, "docsize", &count);
-    if (rc == SQLITE_OK && count != storage->nTotalRow) rc = FTS5_CORRUPT;
     *sum = c.sum;
     return rc;
 }
@@ -157,7 +211,7 @@ static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Bu
     int count = 0;
     const u8 *term = fts5MultiIterTerm(entry, &count);
     if (count < 1) return;
-    const u64 word = sqlcipherkit_sum_word(term[0] - FTS5_MAIN_PREFIX, term + 1, count - 1);
+    const u64 word = sqlcipherkit_sum_word(term[0] - sqlcipherkit_main_index, term + 1, count - 1);
     if (index->pConfig->eDetail == FTS5_DETAIL_NONE) {
         if (fts5MultiIterIsEmpty(index, entry) == 0) *sum += sqlcipherkit_sum_entry(word, row, 0);
         return;
@@ -177,24 +231,7 @@ static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Bu
     const i64 end = (i64)index->pConfig->nCol << (index->pConfig->eDetail == FTS5_DETAIL_FULL ? 32 : 0);
     i64 place = 0;
     while (sqlcipherkit_read_place(&r, &place)) *sum += sqlcipherkit_sum_entry(word, row, place);
-    if (sqlcipherkit_is_damaged(&r) || place >= end) index->rc = FTS5_CORRUPT;
-}
-
-/* Reads the terms of each segment as a search does. FTS5's own check does not see all damage that a search meets. */
-static int sqlcipherkit_check_terms(Fts5Index *index) {
-    Fts5Structure *structure = fts5StructureRead(index);
-    for (int level = 0; structure != NULL && level < structure->nLevel; level++) {
-        for (int i = 0; i < structure->aLevel[level].nSeg && index->rc == SQLITE_OK; i++) {
-            sqlcipherkit_segment s = sqlcipherkit_segment_of(index, &structure->aLevel[level].aSeg[i]);
-            if (s.first > 0) sqlcipherkit_enter(&s, s.first);
-            while (s.leaf != NULL) sqlcipherkit_next_term(&s);
-            sqlcipherkit_end_segment(&s);
-        }
-    }
-    fts5StructureRelease(structure);
-    const int rc = fts5IndexReturn(index);
-    sqlite3Fts5IndexCloseReader(index);
-    return rc;
+    if (sqlcipherkit_is_damaged(&r) || place >= end) index->rc = SQLITE_CORRUPT_VTAB;
 }
 
 static int sqlcipherkit_check_index(Fts5Index *index, u64 *sum) {
@@ -209,7 +246,7 @@ static int sqlcipherkit_check_index(Fts5Index *index, u64 *sum) {
     Fts5Buffer places = {0, 0, 0};
     fts5MultiIterNew(index, structure, FTS5INDEX_QUERY_NOOUTPUT, NULL, NULL, 0, -1, 0, &entry);
     while (index->rc == SQLITE_OK && fts5MultiIterEof(index, entry) == 0) {
-        if (AtomicLoad(&index->pConfig->db->u1.isInterrupted)) index->rc = SQLITE_INTERRUPT;
+        if (sqlite3_is_interrupted(index->pConfig->db)) index->rc = SQLITE_INTERRUPT;
         sqlcipherkit_check_entries(index, entry, &places, sum);
         if (index->rc == SQLITE_OK) fts5MultiIterNext(index, entry, 0, 0);
     }
@@ -219,14 +256,32 @@ static int sqlcipherkit_check_index(Fts5Index *index, u64 *sum) {
     return fts5IndexReturn(index);
 }
 
+static int sqlcipherkit_scan_terms(sqlcipherkit_segment *s, void *context, sqlcipherkit_terms *found) {
+    (void)context, (void)found;
+    sqlcipherkit_enter(s, s->first);
+    while (s->leaf != NULL) sqlcipherkit_next_term(s);
+    return SQLITE_OK;
+}
+
+/* Reads the terms of each segment as a search does. FTS5's own check does not see all damage that a search meets. */
+static int sqlcipherkit_check_terms(Fts5FullTable *table) {
+    sqlcipherkit_words words;
+    sqlcipherkit_terms none = {0};
+    int rc = sqlcipherkit_words_begin(&words, table);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_each_segment(&words, sqlcipherkit_scan_terms, NULL, &none);
+    sqlcipherkit_words_end(&words);
+    return rc;
+}
+
 int sqlcipherkit_words_check(sqlcipherkit_words *words, int external) {
-    Fts5Config *config = words->config;
+    const Fts5Config *config = words->config;
     const int has_content = config->eContent == FTS5_CONTENT_NORMAL || (config->eContent == FTS5_CONTENT_EXTERNAL && external);
     u64 expected = 0, sum = 0;
+    sqlcipherkit_terms none = {0};
     int rc = fts5NewTransaction(words->table);
-    if (rc == SQLITE_OK && has_content) rc = sqlcipherkit_check_content(words->table->pStorage, &expected);
-    if (rc == SQLITE_OK) rc = sqlcipherkit_check_terms(words->index);
+    if (rc == SQLITE_OK && has_content) rc = sqlcipherkit_check_content(words, &expected);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_each_segment(words, sqlcipherkit_scan_terms, NULL, &none);
     if (rc == SQLITE_OK) rc = sqlcipherkit_check_index(words->index, &sum);
     sqlite3Fts5IndexCloseReader(words->index);
-    return rc == SQLITE_OK && has_content && sum != expected ? FTS5_CORRUPT : rc;
+    return rc == SQLITE_OK && has_content && sum != expected ? SQLITE_CORRUPT_VTAB : rc;
 }

@@ -32,7 +32,7 @@ typedef struct {
     /* The positions in the row. */
     const u8 *places;
     int size;
-    Fts5Buffer phrase;
+    sqlcipherkit_bytes phrase;
 } sqlcipherkit_source;
 
 /* A slot's lists, as a heap ordered by row. */
@@ -114,7 +114,7 @@ static i64 sqlcipherkit_row_key(const sqlcipherkit_matching *m, i64 row) { retur
 /* Returns whether the search must end before it has seen all rows. */
 static int sqlcipherkit_is_spent(sqlcipherkit_matching *m) {
     const sqlcipherkit_question *q = m->question;
-    if (AtomicLoad(&m->words->config->db->u1.isInterrupted)) m->rc = SQLITE_INTERRUPT;
+    if (sqlite3_is_interrupted(m->words->config->db)) m->rc = SQLITE_INTERRUPT;
     if (m->steps <= q->budget || (m->answer->total < q->enough && m->steps <= q->limit)) return m->rc != SQLITE_OK;
     m->answer->is_complete = 0;
     return 1;
@@ -166,7 +166,7 @@ static void sqlcipherkit_advance(sqlcipherkit_matching *m, sqlcipherkit_word *wo
         int above = word->at, below = above - 1;
         for (int step = 2; below >= 0 && entries[below].row > row; step *= 2) {
             above = below;
-            below = MAX(-1, below - step);
+            below = sqlcipherkit_greater(-1, below - step);
         }
         while (above - below > 1) {
             const int middle = below + (above - below) / 2;
@@ -181,6 +181,25 @@ static void sqlcipherkit_advance(sqlcipherkit_matching *m, sqlcipherkit_word *wo
     if (m->rc == SQLITE_OK) sqlcipherkit_arrive(m, word);
 }
 
+/* Writes a number below 2^35 as FTS5 does: seven bits in each byte, the highest first, and a bit that says that more follow. */
+static void sqlcipherkit_write_number(sqlcipherkit_bytes *bytes, i64 number) {
+    int shift = 28;
+    while (shift > 0 && number >> shift == 0) shift -= 7;
+    for (; shift > 0; shift -= 7) bytes->p[bytes->n++] = (u8)(number >> shift | 0x80);
+    bytes->p[bytes->n++] = (u8)(number & 0x7f);
+}
+
+/* Adds a position to those of a row, which sqlcipherkit_read_place reads. There is room for it. */
+static void sqlcipherkit_write_place(sqlcipherkit_bytes *bytes, i64 *last, i64 place) {
+    if (place >> 32 != *last >> 32) {
+        *last = place >> 32 << 32;
+        bytes->p[bytes->n++] = 1;
+        sqlcipherkit_write_number(bytes, place >> 32);
+    }
+    sqlcipherkit_write_number(bytes, place - *last + 2);
+    *last = place;
+}
+
 /* Returns whether the words of a source follow one another in their common row. Writes their positions to `phrase`. */
 static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source *s) {
     if (m->words->config->eDetail != FTS5_DETAIL_FULL) {
@@ -192,8 +211,8 @@ static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source 
     i64 places[sqlcipherkit_max_slots] = {0}, last = 0;
     /* A position takes about two bytes, and a tenth of a step. */
     for (int i = 0; i < s->count; i++) m->steps += s->words[i].size / 16;
-    fts5BufferZero(&s->phrase);
-    if (fts5BufferGrow(&m->rc, &s->phrase, s->words[0].size + 16)) return 0;
+    s->phrase.n = 0;
+    if (!sqlcipherkit_make_bytes(&m->rc, &s->phrase, (i64)s->words[0].size + 16)) return 0;
     for (int i = 0; i < s->count; i++) readers[i] = (sqlcipherkit_reader){s->words[i].places, 0, s->words[i].size};
     for (int i = 1; i < s->count; i++) {
         if (!sqlcipherkit_read_place(&readers[i], &places[i])) goto end;
@@ -207,11 +226,11 @@ static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source 
             }
             fits = places[i] == wanted;
         }
-        if (fits) sqlite3Fts5PoslistSafeAppend(&s->phrase, &last, places[0]);
+        if (fits) sqlcipherkit_write_place(&s->phrase, &last, places[0]);
     }
 end:
     for (int i = 0; i < s->count; i++) {
-        if (sqlcipherkit_is_damaged(&readers[i])) m->rc = FTS5_CORRUPT;
+        if (sqlcipherkit_is_damaged(&readers[i])) m->rc = SQLITE_CORRUPT_VTAB;
     }
     s->places = s->phrase.p;
     s->size = s->phrase.n;
@@ -250,7 +269,7 @@ static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i6
             } else if (sqlcipherkit_is_phrase(m, s)) {
                 return;
             }
-            if (from == LARGEST_INT64) break;
+            if (from == INT64_MAX) break;
             from++;
         }
         /* Words that many rows have may form a phrase in none of them. */

@@ -25,7 +25,7 @@ typedef struct sqlcipherkit_list {
     int is_loaded;
     int count;
     sqlcipherkit_entry *entries;
-    Fts5Buffer bytes;
+    sqlcipherkit_bytes bytes;
     /* The word's key in the index. */
     int size;
     u8 key[];
@@ -45,7 +45,7 @@ static void sqlcipherkit_unload(sqlcipherkit_words *words) {
         for (sqlcipherkit_list *list = words->loaded->buckets[i], *next; list != NULL; list = next) {
             next = list->next;
             sqlite3_free(list->entries);
-            fts5BufferFree(&list->bytes);
+            sqlite3_free(list->bytes.p);
             sqlite3_free(list);
         }
     }
@@ -71,8 +71,8 @@ static sqlcipherkit_list *sqlcipherkit_known_list(sqlcipherkit_words *words, con
 /* Adds the bytes of a page from `from` on. */
 static void sqlcipherkit_add_bytes(int *rc, sqlcipherkit_list *list, const u8 *page, int from, int end) {
     sqlcipherkit_reader r = {page, from, end};
-    const int count = MAX(0, end - from);
-    fts5BufferAppendBlob(rc, &list->bytes, (u32)count, sqlcipherkit_read_part(&r, count));
+    const int count = sqlcipherkit_greater(0, end - from);
+    sqlcipherkit_append(rc, &list->bytes, sqlcipherkit_read_part(&r, count), count);
 }
 
 /* Adds the entries whose row ids are in the list's bytes from `at` on: the first one whole, each other as the difference to the one
@@ -85,7 +85,7 @@ static i64 sqlcipherkit_add_entries(int *rc, sqlcipherkit_list *list, int first,
         const int size = sqlcipherkit_read_size(&r) >> 1;
         row = (i64)(is_whole ? number : (u64)row + number);
         if (sqlcipherkit_is_damaged(&r) || (list->count > first && row <= list->entries[list->count - 1].row)) {
-            *rc = FTS5_CORRUPT;
+            *rc = SQLITE_CORRUPT_VTAB;
             break;
         }
         /* Room for twice as many each time. */
@@ -106,7 +106,7 @@ static i64 sqlcipherkit_add_entries(int *rc, sqlcipherkit_list *list, int first,
 
 /* Adds what the segment has for its current term, if that fits. */
 static int sqlcipherkit_add_segment(sqlcipherkit_segment *s, sqlcipherkit_list *list, i64 room) {
-    Fts5Index *index = s->index;
+    int *const rc = &s->words->rc;
     const int first = list->count;
     int goes_on = s->is_last, last = s->page;
     if (goes_on) {
@@ -114,27 +114,27 @@ static int sqlcipherkit_add_segment(sqlcipherkit_segment *s, sqlcipherkit_list *
         last = after > s->page ? after : s->last;
     }
     /* An entry takes a few bytes on a page, and a few times as many here. */
-    if (((i64)last - s->page) * 4 * index->pConfig->pgsz > room / 2 || room < 0) list->is_loaded = 0;
-    if (!list->is_loaded || index->rc != SQLITE_OK) return index->rc;
+    if (((i64)last - s->page) * 4 * s->leaf->count > room / 2 || room < 0) list->is_loaded = 0;
+    if (!list->is_loaded || *rc != SQLITE_OK) return *rc;
     i64 at = list->bytes.n;
-    sqlcipherkit_add_bytes(&index->rc, list, s->leaf->p, s->list, s->end);
-    if (index->rc == SQLITE_OK) at = sqlcipherkit_add_entries(&index->rc, list, first, at);
-    for (int page = s->page + 1; goes_on && page <= last && index->rc == SQLITE_OK; page++) {
-        Fts5Data *leaf = fts5LeafRead(index, FTS5_SEGMENT_ROWID(s->segment, page));
+    sqlcipherkit_add_bytes(rc, list, s->leaf->bytes, s->list, s->end);
+    if (*rc == SQLITE_OK) at = sqlcipherkit_add_entries(rc, list, first, at);
+    for (int page = s->page + 1; goes_on && page <= last && *rc == SQLITE_OK; page++) {
+        sqlcipherkit_leaf *leaf = sqlcipherkit_read_leaf(s, page);
         if (leaf == NULL) break;
-        goes_on = fts5LeafIsTermless(leaf);
+        goes_on = sqlcipherkit_is_termless(leaf);
         /* The bytes before the first row id belong to the row before; without a row id, all bytes before the first term do. */
-        const int start = fts5LeafFirstRowidOff(leaf), end = sqlcipherkit_first_term(leaf);
-        if (end < 4 || (start != 0 && (start < 4 || start >= end))) index->rc = FTS5_CORRUPT;
+        const int start = sqlcipherkit_first_row(leaf), end = sqlcipherkit_first_term(leaf);
+        if (end < 4 || (start != 0 && (start < 4 || start >= end))) *rc = SQLITE_CORRUPT_VTAB;
         const int before = list->bytes.n;
-        if (index->rc == SQLITE_OK) sqlcipherkit_add_bytes(&index->rc, list, leaf->p, 4, end);
-        fts5DataRelease(leaf);
-        if (index->rc != SQLITE_OK || start == 0) continue;
-        if (at != before + start - 4) index->rc = FTS5_CORRUPT;
-        else at = sqlcipherkit_add_entries(&index->rc, list, first, at);
+        if (*rc == SQLITE_OK) sqlcipherkit_add_bytes(rc, list, leaf->bytes, 4, end);
+        sqlite3_free(leaf);
+        if (*rc != SQLITE_OK || start == 0) continue;
+        if (at != before + start - 4) *rc = SQLITE_CORRUPT_VTAB;
+        else at = sqlcipherkit_add_entries(rc, list, first, at);
     }
-    if (index->rc == SQLITE_OK && at > list->bytes.n) index->rc = FTS5_CORRUPT;
-    return index->rc;
+    if (*rc == SQLITE_OK && at > list->bytes.n) *rc = SQLITE_CORRUPT_VTAB;
+    return *rc;
 }
 
 /* Merges the entries from `first` on, of an older segment, with those before. Of a row's entries the newest counts. */
@@ -163,7 +163,7 @@ static int sqlcipherkit_scan_lists(sqlcipherkit_segment *s, void *context, sqlci
     for (int i = 0; i < loaded->wanted_count && rc == SQLITE_OK; i++) {
         sqlcipherkit_list *list = loaded->wanted[i];
         if (!list->is_loaded) continue;
-        if (AtomicLoad(&s->index->pConfig->db->u1.isInterrupted)) return SQLITE_INTERRUPT;
+        if (sqlite3_is_interrupted(s->words->config->db)) return SQLITE_INTERRUPT;
         sqlcipherkit_seek(s, list->key, list->size);
         if (s->is_done) break;
         if (sqlcipherkit_compare_bytes(s->term.p, s->term.n, list->key, list->size) != 0) continue;
@@ -187,18 +187,18 @@ static int sqlcipherkit_load(sqlcipherkit_words *words, const sqlcipherkit_quest
     if (config->eDetail == FTS5_DETAIL_NONE || config->bContentlessDelete || config->bTokendata
         || config->iVersion != FTS5_CURRENT_VERSION) return SQLITE_OK;
     int rc = SQLITE_OK;
-    if (words->loaded == NULL) words->loaded = sqlite3Fts5MallocZero(&rc, sizeof *words->loaded);
+    if (words->loaded == NULL) words->loaded = sqlcipherkit_zeroed(&rc, sizeof *words->loaded);
     struct sqlcipherkit_loaded *loaded = words->loaded;
-    sqlcipherkit_list **wanted = sqlite3Fts5MallocZero(&rc, (i64)sizeof *wanted * (tokens + 1));
+    sqlcipherkit_list **wanted = sqlcipherkit_zeroed(&rc, (i64)sizeof *wanted * (tokens + 1));
     int count = 0;
     for (int i = 0; i < tokens && rc == SQLITE_OK; i++) {
         const sqlcipherkit_index_token *token = &q->tokens[i];
         if (sqlcipherkit_known_list(words, token) != NULL) continue;
-        sqlcipherkit_list *list = sqlite3Fts5MallocZero(&rc, (i64)sizeof *list + token->count + 1);
+        sqlcipherkit_list *list = sqlcipherkit_zeroed(&rc, (i64)sizeof *list + token->count + 1);
         if (list == NULL) break;
         list->is_loaded = 1;
         list->size = token->count + 1;
-        list->key[0] = FTS5_MAIN_PREFIX;
+        list->key[0] = sqlcipherkit_main_index;
         memcpy(list->key + 1, token->bytes, (size_t)token->count);
         sqlcipherkit_list **bucket = sqlcipherkit_bucket(words, token);
         list->next = *bucket;
@@ -209,7 +209,7 @@ static int sqlcipherkit_load(sqlcipherkit_words *words, const sqlcipherkit_quest
         qsort(wanted, (size_t)count, sizeof *wanted, sqlcipherkit_compare_lists);
         loaded->wanted = wanted;
         loaded->wanted_count = count;
-        loaded->most = MIN(sqlcipherkit_loaded_bytes, q->budget * sqlcipherkit_loaded_step);
+        loaded->most = sqlcipherkit_lesser(sqlcipherkit_loaded_bytes, q->budget * sqlcipherkit_loaded_step);
         rc = sqlcipherkit_each_segment(words, sqlcipherkit_scan_lists, loaded, &none);
     }
     /* A part of a list would be taken for all of it. */

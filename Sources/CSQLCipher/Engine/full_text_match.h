@@ -57,10 +57,11 @@ static int sqlcipherkit_leaders(const sqlcipherkit_matching *m, int missing, int
 static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
     const sqlcipherkit_question *q = m->question;
     sqlcipherkit_answer *answer = m->answer;
-    const int wanted = m->wanted_slots, minimum = MAX(1, MIN(q->minimum, wanted)), missing = wanted - minimum;
+    const int wanted = m->wanted_slots, minimum = sqlcipherkit_greater(1, sqlcipherkit_lesser(q->minimum, wanted));
+    const int missing = wanted - minimum;
     int most = q->most, leaders = sqlcipherkit_leaders(m, missing, most);
     i64 row = 0;
-    for (i64 from = SMALLEST_INT64; m->rc == SQLITE_OK && !sqlcipherkit_is_spent(m); from = row + 1) {
+    for (i64 from = INT64_MIN; m->rc == SQLITE_OK && !sqlcipherkit_is_spent(m); from = row + 1) {
         if (q->prunes && q->wanted > 0 && answer->count == q->wanted && answer->matches[0].cost < most) {
             most = answer->matches[0].cost;
             leaders = sqlcipherkit_leaders(m, missing, most);
@@ -68,7 +69,7 @@ static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
         if (leaders <= missing) answer->is_complete = 0;
         if (!sqlcipherkit_next_row(m, from, leaders, &row) || m->rc != SQLITE_OK) break;
         unsigned int present = 0;
-        int lacking = 0, cost = 0, is_over = row == LARGEST_INT64;
+        int lacking = 0, cost = 0, is_over = row == INT64_MAX;
         i64 next = row;
         for (int i = 0; i < wanted && lacking <= missing; i++) {
             sqlcipherkit_lists *slot = &m->slots[m->order[i]];
@@ -86,7 +87,7 @@ static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
             if (missing == 0) {
                 /* All slots must have the row, so the next candidate is this slot's row. */
                 if (slot->count == 0) is_over = 1;
-                else next = MAX(next, slot->heap[0]->row - 1);
+                else next = sqlcipherkit_greater(next, slot->heap[0]->row - 1);
             }
         }
         if (lacking <= missing && !sqlcipherkit_is_excluded(m, row) && m->rc == SQLITE_OK) {
@@ -104,11 +105,11 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
     const sqlcipherkit_question *q = m->question;
     int tokens = 0;
     for (int i = 0; i < q->alternative_count; i++) tokens += q->alternatives[i].count;
-    m->sources = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->sources * (q->alternative_count + 1));
-    m->heaps = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->heaps * (q->alternative_count + 1));
-    m->list_words = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->list_words * (tokens + 1));
-    m->columns = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->columns * (q->slot_count + 1));
-    m->sizes = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->sizes * (m->words->config->nCol + 1));
+    m->sources = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *m->sources * (q->alternative_count + 1));
+    m->heaps = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *m->heaps * (q->alternative_count + 1));
+    m->list_words = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *m->list_words * (tokens + 1));
+    m->columns = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *m->columns * (q->slot_count + 1));
+    m->sizes = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *m->sizes * (m->words->config->nCol + 1));
     if (m->rc == SQLITE_OK) m->rc = sqlcipherkit_load(m->words, q, tokens);
     if (m->rc != SQLITE_OK) return;
     int source = 0, word = 0;
@@ -118,7 +119,7 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
         lists->documents = q->slots[slot].documents;
         if (q->slots[slot].column_count > 0) {
             int count = q->slots[slot].column_count;
-            Fts5Colset *set = sqlite3Fts5MallocZero(&m->rc, SZ_FTS5COLSET(count));
+            Fts5Colset *set = sqlcipherkit_zeroed(&m->rc, SZ_FTS5COLSET(count));
             if (set == NULL) return;
             set->nCol = count;
             for (int i = 0; i < count; i++) set->aiCol[i] = q->slots[slot].columns[i];
@@ -132,8 +133,8 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
             if (a->typos == 0) m->is_known[slot] = 1;
             s->words = &m->list_words[word];
             s->count = a->count;
-            const double rows = (double)MAX(MAX(m->rows, q->rows), a->documents);
-            s->weight = MAX(1e-6, log((rows - (double)a->documents + 0.5) / ((double)a->documents + 0.5)));
+            const double rows = (double)sqlcipherkit_greater(sqlcipherkit_greater(m->rows, q->rows), a->documents);
+            s->weight = fmax(1e-6, log((rows - (double)a->documents + 0.5) / ((double)a->documents + 0.5)));
             int is_there = 1;
             for (int t = 0; t < a->count && m->rc == SQLITE_OK; t++) {
                 sqlcipherkit_open_list(m, &m->list_words[word], &q->tokens[a->first + t], m->columns[slot]);
@@ -142,7 +143,7 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
             source++;
             if (m->rc != SQLITE_OK) return;
             if (!is_there) continue;
-            sqlcipherkit_go(m, s, SMALLEST_INT64);
+            sqlcipherkit_go(m, s, INT64_MIN);
             if (m->rc != SQLITE_OK) return;
             if (s->is_done) continue;
             lists->heap[lists->count++] = s;
@@ -170,7 +171,7 @@ static int sqlcipherkit_heaviest(const Fts5Config *config, const double *weights
     for (int c = 0; c < config->nCol; c++) {
         if (!config->abUnindexed[c] && (heaviest < 0 || weights[c] > weights[heaviest])) heaviest = c;
     }
-    return MAX(0, heaviest);
+    return sqlcipherkit_greater(0, heaviest);
 }
 
 int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_question *question, sqlcipherkit_answer *answer) {
@@ -192,12 +193,12 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
         if (question->rules[i] == sqlcipherkit_rule_relevance) m->has_relevance = 1;
     }
     for (int i = 0; i < question->slot_count; i++) m->wanted_slots += question->slots[i].excluded == 0;
-    answer->matches = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *answer->matches * (question->wanted + 1));
-    i64 *totals = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *totals * (words->config->nCol + 1));
-    m->averages = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->averages * (words->config->nCol + 1));
-    if (m->rc == SQLITE_OK) m->rc = sqlite3Fts5IndexGetAverages(words->index, &m->rows, totals);
+    answer->matches = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *answer->matches * (question->wanted + 1));
+    i64 *totals = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *totals * (words->config->nCol + 1));
+    m->averages = sqlcipherkit_zeroed(&m->rc, (i64)sizeof *m->averages * (words->config->nCol + 1));
+    if (m->rc == SQLITE_OK) m->rc = sqlcipherkit_read_averages(words, &m->rows, totals);
     for (int c = 0; c < words->config->nCol && m->rc == SQLITE_OK; c++) {
-        m->averages[c] = MAX(1, m->rows > 0 ? (double)totals[c] / (double)m->rows : 1);
+        m->averages[c] = fmax(1, m->rows > 0 ? (double)totals[c] / (double)m->rows : 1);
     }
     m->heaviest = sqlcipherkit_heaviest(words->config, question->weights);
     answer->heaviest = m->heaviest;
@@ -207,7 +208,7 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
         qsort(answer->matches, (size_t)answer->count, sizeof *answer->matches, sqlcipherkit_compare_matches);
     }
     answer->steps = m->steps;
-    for (int i = 0; m->sources != NULL && i < question->alternative_count; i++) fts5BufferFree(&m->sources[i].phrase);
+    for (int i = 0; m->sources != NULL && i < question->alternative_count; i++) sqlite3_free(m->sources[i].phrase.p);
     int tokens = 0;
     for (int i = 0; i < question->alternative_count; i++) tokens += question->alternatives[i].count;
     for (int i = 0; m->list_words != NULL && i < tokens; i++) sqlite3Fts5IterClose(m->list_words[i].iterator);

@@ -88,29 +88,30 @@ static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
     const u8 *above = a->rows[depth];
     u8 *row = a->rows[depth + 1];
     /* Cells further from the diagonal than the number of edits cannot be within the limit, and are set to 250. */
-    const int width = MAX(a->edits, a->first);
-    const int begin = MIN(MAX(0, depth - width), a->length), end = MIN(a->length, depth + 1 + width);
+    const int width = sqlcipherkit_greater(a->edits, a->first);
+    const int begin = sqlcipherkit_lesser(sqlcipherkit_greater(0, depth - width), a->length);
+    const int end = sqlcipherkit_lesser(a->length, depth + 1 + width);
     int lowest = 250;
-    row[0] = (u8)MIN(depth + 1, 250);
+    row[0] = (u8)sqlcipherkit_lesser(depth + 1, 250);
     if (begin > 0) row[begin] = 250;
     else lowest = row[0];
     for (int i = begin; i < end; i++) {
         const u32 wanted = a->word[i];
         int cost = above[i] + (wanted != scalar);
-        cost = MIN(cost, above[i + 1] + 1);
-        cost = MIN(cost, row[i] + 1);
+        cost = sqlcipherkit_lesser(cost, above[i + 1] + 1);
+        cost = sqlcipherkit_lesser(cost, row[i] + 1);
         if (depth > 0 && i > 0 && wanted == a->scalars[depth - 1] && a->word[i - 1] == scalar) {
-            cost = MIN(cost, a->rows[depth - 1][i - 1] + 1);
+            cost = sqlcipherkit_lesser(cost, a->rows[depth - 1][i - 1] + 1);
         }
-        row[i + 1] = (u8)MIN(cost, 250);
-        lowest = MIN(lowest, row[i + 1]);
+        row[i + 1] = (u8)sqlcipherkit_lesser(cost, 250);
+        lowest = sqlcipherkit_lesser(lowest, row[i + 1]);
     }
     for (int i = end + 1; i <= a->length; i++) row[i] = 250;
     a->lowest[depth + 1] = (u8)lowest;
     a->scalars[depth] = scalar;
     a->depth = depth + 1;
     /* The distance of the nearest beginning of the term so far. */
-    a->best[depth + 1] = MIN(a->best[depth], row[a->length]);
+    a->best[depth + 1] = sqlcipherkit_lesser(a->best[depth], row[a->length]);
 }
 
 /* Returns whether a term that begins with the first `depth` scalars can still be within the limit. */
@@ -152,7 +153,7 @@ static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, 
 static int sqlcipherkit_run(sqlcipherkit_automaton *a, const u8 *term, int count) {
     /* The beginning that the term shares with the term before it need not be computed again. */
     int same = 0;
-    const int limit = MIN(count, a->count);
+    const int limit = sqlcipherkit_lesser(count, a->count);
     while (same < limit && a->bytes[same] == term[same]) same++;
     while (a->depth > 0 && a->ends[a->depth] > same) a->depth--;
     int offset = a->ends[a->depth];
@@ -190,7 +191,7 @@ static int sqlcipherkit_target(sqlcipherkit_automaton *a, int depth, u8 *target)
 static int sqlcipherkit_scan_near(sqlcipherkit_segment *s, void *context, sqlcipherkit_terms *found) {
     sqlcipherkit_automaton *a = context;
     u8 target[sizeof a->bytes + 8];
-    target[0] = FTS5_MAIN_PREFIX;
+    target[0] = sqlcipherkit_main_index;
     a->depth = a->count = 0;
     a->ends[0] = 0;
     int count = 0, rc = SQLITE_OK;
@@ -198,7 +199,7 @@ static int sqlcipherkit_scan_near(sqlcipherkit_segment *s, void *context, sqlcip
     if (first == 0) return SQLITE_OK;
     count = sqlcipherkit_put_scalar(target + 1, first);
     sqlcipherkit_seek(s, target, count + 1);
-    while (rc == SQLITE_OK && !s->is_done && s->term.p[0] == FTS5_MAIN_PREFIX) {
+    while (rc == SQLITE_OK && !s->is_done && s->term.p[0] == sqlcipherkit_main_index) {
         if (s->pages > a->pages) {
             found->is_complete = 0;
             break;

@@ -3,18 +3,20 @@
  * The judgment of a row follows from the index, the question's words and the row alone: it is the same however many rows are
  * wanted, and whichever were looked at before. */
 
+static int sqlcipherkit_column_of(i64 place) { return (int)(place >> 32) & INT32_MAX; }
+
 /* Returns the fewest typing errors among the lists of a slot that are at the row, in the heap from `i` on. */
 static int sqlcipherkit_fewest(const sqlcipherkit_lists *lists, int i, i64 row) {
     if (i >= lists->count || lists->heap[i]->row != row) return 255;
     int fewest = lists->heap[i]->alternative->typos;
-    fewest = MIN(fewest, sqlcipherkit_fewest(lists, 2 * i + 1, row));
-    return MIN(fewest, sqlcipherkit_fewest(lists, 2 * i + 2, row));
+    fewest = sqlcipherkit_lesser(fewest, sqlcipherkit_fewest(lists, 2 * i + 1, row));
+    return sqlcipherkit_lesser(fewest, sqlcipherkit_fewest(lists, 2 * i + 2, row));
 }
 
 /* Makes room for `count` elements, of which there are `capacity`. */
 static void *sqlcipherkit_room(sqlcipherkit_matching *m, void *elements, int count, int *capacity, size_t size) {
     if (count <= *capacity) return elements;
-    const int wanted = MAX(64, count < LARGEST_INT32 / 2 ? 2 * count : count);
+    const int wanted = sqlcipherkit_greater(64, count < INT32_MAX / 2 ? 2 * count : count);
     void *grown = sqlite3_realloc64(elements, (u64)wanted * size);
     if (grown == NULL) m->rc = SQLITE_NOMEM;
     else *capacity = wanted;
@@ -38,13 +40,13 @@ static void sqlcipherkit_collect(sqlcipherkit_matching *m, sqlcipherkit_lists *l
         while (sqlcipherkit_read_place(&r, &place) && m->rc == SQLITE_OK) {
             /* Without positions, a list has columns. */
             const i64 full = m->has_places ? place : (i64)((u64)place << 32);
-            if (FTS5_POS2COLUMN(full) >= m->words->config->nCol) sqlcipherkit_damaged(&r);
+            if (sqlcipherkit_column_of(full) >= m->words->config->nCol) sqlcipherkit_damaged(&r);
             else sqlcipherkit_add_place(m, had, full, a);
         }
-        if (sqlcipherkit_is_damaged(&r)) m->rc = FTS5_CORRUPT;
+        if (sqlcipherkit_is_damaged(&r)) m->rc = SQLITE_CORRUPT_VTAB;
         m->steps += s->size / 64;
-        had->exactness = MIN(had->exactness, a->exactness);
-        had->weight = MAX(had->weight, s->weight);
+        had->exactness = sqlcipherkit_lesser(had->exactness, a->exactness);
+        had->weight = fmax(had->weight, s->weight);
     }
     sqlcipherkit_collect(m, lists, 2 * i + 1, row, had);
     sqlcipherkit_collect(m, lists, 2 * i + 2, row, had);
@@ -70,15 +72,15 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, i64 row) {
         break;
     }
     for (int i = 0; i < had->count; i++) {
-        if (FTS5_POS2COLUMN(had->places[i].place) != m->heaviest) continue;
-        had->heaviest = MIN(had->heaviest, had->places[i].exactness);
+        if (sqlcipherkit_column_of(had->places[i].place) != m->heaviest) continue;
+        had->heaviest = sqlcipherkit_lesser(had->heaviest, had->places[i].exactness);
     }
 }
 
 /* Reads how many words each column of the row has. */
 static void sqlcipherkit_read_sizes(sqlcipherkit_matching *m, i64 row) {
     if (m->is_measured) return;
-    m->rc = sqlite3Fts5StorageDocsize(m->words->table->pStorage, row, m->sizes);
+    m->rc = sqlcipherkit_read_docsize(m->words, row, m->sizes);
     m->is_measured = 1;
 }
 
@@ -101,13 +103,13 @@ static int sqlcipherkit_side_by_side(sqlcipherkit_matching *m, unsigned int pres
             const sqlcipherkit_place *p = &had->places[i];
             sqlcipherkit_adjacent run = {p->place + p->length, p->exactness, sqlcipherkit_nowhere};
             if (count < 0) {
-                if ((p->place & LARGEST_INT32) == 0) run.from_start = run.exactness;
+                if ((p->place & INT32_MAX) == 0) run.from_start = run.exactness;
             } else {
                 int best = sqlcipherkit_nowhere, from_start = sqlcipherkit_nowhere;
                 while (j < count && m->runs[j].end < p->place) j++;
                 for (int k = j; k < count && m->runs[k].end == p->place; k++) {
-                    best = MIN(best, m->runs[k].exactness);
-                    from_start = MIN(from_start, m->runs[k].from_start);
+                    best = sqlcipherkit_lesser(best, m->runs[k].exactness);
+                    from_start = sqlcipherkit_lesser(from_start, m->runs[k].from_start);
                 }
                 if (best == sqlcipherkit_nowhere) continue;
                 if (from_start != sqlcipherkit_nowhere) run.from_start = from_start + run.exactness;
@@ -128,7 +130,7 @@ static int sqlcipherkit_side_by_side(sqlcipherkit_matching *m, unsigned int pres
         m->next_capacity = capacity;
         count = found;
     }
-    return MAX(0, count);
+    return sqlcipherkit_greater(0, count);
 }
 
 /* Ranks the field of a row that has all words: a column that is the query, the heaviest one if it begins with it, or neither. */
@@ -137,11 +139,11 @@ static int sqlcipherkit_field(sqlcipherkit_matching *m, i64 row, int runs) {
     for (int i = 0; i < runs && m->rc == SQLITE_OK; i++) {
         const sqlcipherkit_adjacent *run = &m->runs[i];
         if (run->from_start == sqlcipherkit_nowhere) continue;
-        const int column = FTS5_POS2COLUMN(run->end);
-        if (column == m->heaviest) field = MIN(field, sqlcipherkit_field_begins);
+        const int column = sqlcipherkit_column_of(run->end);
+        if (column == m->heaviest) field = sqlcipherkit_lesser(field, sqlcipherkit_field_begins);
         if (m->words->config->bColumnsize) {
             sqlcipherkit_read_sizes(m, row);
-            if (m->rc == SQLITE_OK && m->sizes[column] == (run->end & LARGEST_INT32)) return sqlcipherkit_field_whole;
+            if (m->rc == SQLITE_OK && m->sizes[column] == (run->end & INT32_MAX)) return sqlcipherkit_field_whole;
         }
     }
     return field;
@@ -152,13 +154,13 @@ static void sqlcipherkit_locate(
     sqlcipherkit_matching *m, unsigned int present, int missing, int runs, int is_too_many, sqlcipherkit_match *match) {
     int heaviest = sqlcipherkit_nowhere, elsewhere = sqlcipherkit_nowhere, inside = 0, anywhere = 0;
     for (int i = 0; i < runs; i++) {
-        const int is_heaviest = FTS5_POS2COLUMN(m->runs[i].end) == m->heaviest;
+        const int is_heaviest = sqlcipherkit_column_of(m->runs[i].end) == m->heaviest;
         int *best = is_heaviest ? &heaviest : &elsewhere;
-        *best = MIN(*best, m->runs[i].exactness);
+        *best = sqlcipherkit_lesser(*best, m->runs[i].exactness);
     }
     for (int i = 0; i < m->slot_count; i++) {
         if ((present >> i & 1) == 0) continue;
-        inside = MIN(inside + m->had[i].heaviest, sqlcipherkit_nowhere);
+        inside = sqlcipherkit_lesser(inside + m->had[i].heaviest, sqlcipherkit_nowhere);
         anywhere += m->had[i].exactness;
     }
     if (missing > 0) {
@@ -182,7 +184,7 @@ static void sqlcipherkit_locate(
 /* Returns whether the words that the row has stand side by side in the heaviest column. */
 static int sqlcipherkit_is_in_heaviest(const sqlcipherkit_matching *m, int runs) {
     for (int i = 0; i < runs; i++) {
-        if (FTS5_POS2COLUMN(m->runs[i].end) == m->heaviest) return 1;
+        if (sqlcipherkit_column_of(m->runs[i].end) == m->heaviest) return 1;
     }
     return 0;
 }
@@ -204,13 +206,13 @@ static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, unsigned in
         const sqlcipherkit_had *had = &m->had[i];
         if (had->count == 0) sum += had->weight;
         for (int at = 0, count; at < had->count; at += count) {
-            const int column = FTS5_POS2COLUMN(had->places[at].place);
+            const int column = sqlcipherkit_column_of(had->places[at].place);
             count = 1;
-            while (at + count < had->count && FTS5_POS2COLUMN(had->places[at + count].place) == column) count++;
+            while (at + count < had->count && sqlcipherkit_column_of(had->places[at + count].place) == column) count++;
             const double weight = m->question->weights[column];
             if (is_bound && weight < 0) continue;
             double length = 1;
-            if (is_bound) length = (double)((had->places[at + count - 1].place & LARGEST_INT32) + 1) / m->averages[column];
+            if (is_bound) length = (double)((had->places[at + count - 1].place & INT32_MAX) + 1) / m->averages[column];
             else if (m->is_measured) length = m->sizes[column] / m->averages[column];
             if (is_bound && !m->words->config->bColumnsize) length = 1;
             sum += had->weight * sqlcipherkit_bm25(weight, count, length);
@@ -353,8 +355,8 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
         else if (!is_too_many) cost += q->slots[i].cost;
     }
     match.words = (u8)(m->wanted_slots - missing);
-    match.cost = (u8)MIN(cost, 255);
-    match.typos = (u8)MIN(typos, 255);
+    match.cost = (u8)sqlcipherkit_lesser(cost, 255);
+    match.typos = (u8)sqlcipherkit_lesser(typos, 255);
     if (m->rc != SQLITE_OK || match.cost > q->most) return;
     if (missing == 0) match.field = (u8)sqlcipherkit_field(m, match.row, runs);
     sqlcipherkit_locate(m, shown, missing, runs, is_too_many, &match);
@@ -365,7 +367,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
     int may_enter = q->wanted > 0 && (!is_full || match.before <= answer->matches[0].before);
     /* A row that cannot be among the best whatever its length is not measured. */
     if (may_enter && is_full && match.before == answer->matches[0].before && m->has_relevance) {
-        may_enter = sqlcipherkit_relevance(m, shown, 1) * MAX(1, q->highest_factor) >= answer->matches[0].relevance;
+        may_enter = sqlcipherkit_relevance(m, shown, 1) * fmax(1, q->highest_factor) >= answer->matches[0].relevance;
     }
     if (may_enter) {
         if (m->words->config->bColumnsize) sqlcipherkit_read_sizes(m, match.row);
@@ -376,7 +378,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
     if (q->judge == NULL) return sqlcipherkit_accept(m, &match);
     if (may_enter && is_full) {
         sqlcipherkit_match best = match;
-        best.relevance = MAX(0, best.relevance * q->highest_factor);
+        best.relevance = fmax(0, best.relevance * q->highest_factor);
         may_enter = sqlcipherkit_compare_matches(&best, &answer->matches[0]) < 0;
     }
     if (may_enter || m->judged + m->pending < q->judge_all_up_to) {

@@ -5,41 +5,58 @@
  * (https://sqlite.org/fts5.html, "FTS5 data structures"; the format is described before fts5_index.c in the amalgamation). */
 
 typedef struct {
-    Fts5Index *index;
+    sqlcipherkit_words *words;
     int segment;
     int first;
     int last;
     /* The page, its footer from the next term's distance on, the offset of this term, whether it is the last one on the page, and
      * where its list begins and ends. */
-    Fts5Data *leaf;
+    sqlcipherkit_leaf *leaf;
     int page;
     sqlcipherkit_reader footer;
     int offset;
     int is_last;
     int list;
     int end;
-    Fts5Buffer term;
+    sqlcipherkit_bytes term;
     /* The number of bytes that it is known to share with the term before it on the page. */
     int keep;
     int is_done;
     int pages;
 } sqlcipherkit_segment;
 
+/* Reads a leaf page. Its first two bytes say where its first row id is, the next two where its footer begins. */
+static sqlcipherkit_leaf *sqlcipherkit_read_leaf(const sqlcipherkit_segment *s, int page) {
+    sqlcipherkit_leaf *leaf = sqlcipherkit_read_data(s->words, ((i64)s->segment << 37) + page);
+    if (leaf == NULL) return NULL;
+    leaf->size = leaf->count < 4 ? 0 : leaf->bytes[2] << 8 | leaf->bytes[3];
+    if (leaf->size >= 4 && leaf->size <= leaf->count) return leaf;
+    s->words->rc = SQLITE_CORRUPT_VTAB;
+    sqlite3_free(leaf);
+    return NULL;
+}
+
+/* The place of the first row id that begins on the page; 0 for none. */
+static int sqlcipherkit_first_row(const sqlcipherkit_leaf *leaf) { return leaf->bytes[0] << 8 | leaf->bytes[1]; }
+
+static int sqlcipherkit_is_termless(const sqlcipherkit_leaf *leaf) { return leaf->size >= leaf->count; }
+
 /* A segment's number has 16 bits in the row ids of its pages. The number after a page's is one too. */
-static sqlcipherkit_segment sqlcipherkit_segment_of(Fts5Index *index, const Fts5StructureSegment *stored) {
-    if (stored->iSegid > 0xffff) index->rc = FTS5_CORRUPT;
-    return (sqlcipherkit_segment){.index = index, .segment = stored->iSegid, .first = stored->pgnoFirst,
-                                  .last = MIN(stored->pgnoLast, LARGEST_INT32 - 1)};
+static sqlcipherkit_segment sqlcipherkit_segment_of(sqlcipherkit_words *words, const Fts5StructureSegment *stored) {
+    if (stored->iSegid > 0xffff) words->rc = SQLITE_CORRUPT_VTAB;
+    return (sqlcipherkit_segment){.words = words, .segment = stored->iSegid, .first = stored->pgnoFirst,
+                                  .last = sqlcipherkit_lesser(stored->pgnoLast, INT32_MAX - 1)};
 }
 
 static void sqlcipherkit_leave(sqlcipherkit_segment *s) {
-    fts5DataRelease(s->leaf);
+    sqlite3_free(s->leaf);
     s->leaf = NULL;
 }
 
 static void sqlcipherkit_end_segment(sqlcipherkit_segment *s) {
     sqlcipherkit_leave(s);
-    fts5BufferFree(&s->term);
+    sqlite3_free(s->term.p);
+    s->term = (sqlcipherkit_bytes){0};
     s->is_done = 1;
 }
 
@@ -52,36 +69,36 @@ static int sqlcipherkit_page(const sqlcipherkit_segment *s, sqlite3_stmt *statem
 /* Returns the page that a statement over the table of leaf pages finds for a term; 0 if there is none. */
 static int sqlcipherkit_find_page(sqlcipherkit_segment *s, sqlite3_stmt *statement, const u8 *term, int count) {
     int page = 0;
-    if (statement == NULL || s->index->rc != SQLITE_OK) return 0;
+    if (statement == NULL) return 0;
     sqlite3_bind_int(statement, 1, s->segment);
     sqlite3_bind_blob(statement, 2, term, count, SQLITE_STATIC);
     if (sqlite3_step(statement) == SQLITE_ROW) page = sqlcipherkit_page(s, statement, 0);
     int rc = sqlite3_reset(statement);
     sqlite3_bind_null(statement, 2);
-    if (s->index->rc == SQLITE_OK) s->index->rc = rc;
+    if (s->words->rc == SQLITE_OK) s->words->rc = rc;
     return page;
 }
 
-/* Finds the end of the list of the term at s->offset, which begins at `list` or later. If the page is damaged, sets index->rc. */
+/* Finds the end of the list of the term at s->offset, which begins at `list` or later. If the page is damaged, sets the error. */
 static void sqlcipherkit_find_end(sqlcipherkit_segment *s, int list) {
-    const int rest = s->leaf->szLeaf - s->offset;
+    const int rest = s->leaf->size - s->offset;
     s->is_last = s->footer.at >= s->footer.end;
     const int step = s->is_last ? rest : sqlcipherkit_read_size(&s->footer);
-    if (step > rest || s->offset + step < list || sqlcipherkit_is_damaged(&s->footer)) s->index->rc = FTS5_CORRUPT;
+    if (step > rest || s->offset + step < list || sqlcipherkit_is_damaged(&s->footer)) s->words->rc = SQLITE_CORRUPT_VTAB;
     else s->end = s->offset + step;
 }
 
-/* Reads the term at s->offset of the page. If the page is damaged, sets index->rc. */
+/* Reads the term at s->offset of the page. If the page is damaged, sets the error. */
 static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
-    sqlcipherkit_reader r = {s->leaf->p, s->offset, s->leaf->szLeaf};
+    sqlcipherkit_reader r = {s->leaf->bytes, s->offset, s->leaf->size};
     const int keep = is_first ? 0 : sqlcipherkit_read_size(&r), count = sqlcipherkit_read_size(&r);
     const u8 *bytes = sqlcipherkit_read_part(&r, count);
     if (bytes == NULL || count < 1 || keep > s->term.n) {
-        s->index->rc = FTS5_CORRUPT;
+        s->words->rc = SQLITE_CORRUPT_VTAB;
         return;
     }
     s->term.n = s->keep = keep;
-    fts5BufferAppendBlob(&s->index->rc, &s->term, (u32)count, bytes);
+    sqlcipherkit_append(&s->words->rc, &s->term, bytes, count);
     s->list = r.at;
     sqlcipherkit_find_end(s, s->list);
 }
@@ -89,18 +106,17 @@ static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
 /* Goes to the first term of the first page, from `page` on, that has terms. */
 static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
     sqlcipherkit_leave(s);
-    Fts5Index *p = s->index;
-    for (; page <= s->last && p->rc == SQLITE_OK; page++) {
-        s->leaf = fts5LeafRead(p, FTS5_SEGMENT_ROWID(s->segment, page));
+    for (; page <= s->last && s->words->rc == SQLITE_OK; page++) {
+        s->leaf = sqlcipherkit_read_leaf(s, page);
         s->pages++;
         if (s->leaf == NULL) break;
-        if (!fts5LeafIsTermless(s->leaf)) {
+        if (!sqlcipherkit_is_termless(s->leaf)) {
             s->page = page;
-            s->footer = (sqlcipherkit_reader){s->leaf->p, s->leaf->szLeaf, s->leaf->nn};
+            s->footer = (sqlcipherkit_reader){s->leaf->bytes, s->leaf->size, s->leaf->count};
             s->offset = sqlcipherkit_read_size(&s->footer);
-            if (s->offset < 4) p->rc = FTS5_CORRUPT;
+            if (s->offset < 4) s->words->rc = SQLITE_CORRUPT_VTAB;
             else sqlcipherkit_read_term(s, 1);
-            if (p->rc == SQLITE_OK) return;
+            if (s->words->rc == SQLITE_OK) return;
             break;
         }
         sqlcipherkit_leave(s);
@@ -110,14 +126,14 @@ static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
 
 /* Returns the page of the term after the last one of this page; 0 if there is none. */
 static int sqlcipherkit_page_after(sqlcipherkit_segment *s) {
-    return sqlcipherkit_find_page(s, fts5IdxNextStmt(s->index), s->term.p, s->term.n);
+    return sqlcipherkit_find_page(s, sqlcipherkit_after_statement(s->words), s->term.p, s->term.n);
 }
 
 static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
     if (!s->is_last) {
         s->offset = s->end;
         sqlcipherkit_read_term(s, 0);
-        if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
+        if (s->words->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
         return;
     }
     int page = sqlcipherkit_page_after(s);
@@ -130,19 +146,19 @@ static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
  * segment is then behind them all, and `target` counts as its term. */
 static int sqlcipherkit_skip(sqlcipherkit_segment *s, const u8 *target, int count, int same) {
     while (!s->is_last) {
-        sqlcipherkit_reader r = {s->leaf->p, s->end, s->leaf->szLeaf};
+        sqlcipherkit_reader r = {s->leaf->bytes, s->end, s->leaf->size};
         const int is_wanted = sqlcipherkit_read_size(&r) <= same;
         s->offset = s->end;
         if (is_wanted) {
-            fts5BufferSet(&s->index->rc, &s->term, same, target);
+            sqlcipherkit_set_bytes(&s->words->rc, &s->term, target, same);
             sqlcipherkit_read_term(s, 0);
         } else {
             sqlcipherkit_find_end(s, r.at);
         }
-        if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
+        if (s->words->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
         if (is_wanted || s->is_done) return !s->is_done;
     }
-    fts5BufferSet(&s->index->rc, &s->term, count, target);
+    sqlcipherkit_set_bytes(&s->words->rc, &s->term, target, count);
     return 0;
 }
 
@@ -152,7 +168,7 @@ static int sqlcipherkit_skip(sqlcipherkit_segment *s, const u8 *target, int coun
 static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int count) {
     int same = 0;
     do {
-        const int limit = MIN(s->term.n, count);
+        const int limit = sqlcipherkit_lesser(s->term.n, count);
         while (same < limit && s->term.p[same] == target[same]) same++;
         if (same < limit ? s->term.p[same] > target[same] : s->term.n >= count) return 1;
         if (!sqlcipherkit_skip(s, target, count, same)) return 0;
@@ -166,7 +182,7 @@ static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int cou
     /* Most steps stay on the page. */
     if (s->leaf != NULL && sqlcipherkit_pass(s, target, count)) return;
     if (s->is_done) return;
-    int page = sqlcipherkit_find_page(s, fts5IdxSelectStmt(s->index), target, count);
+    int page = sqlcipherkit_find_page(s, sqlcipherkit_at_statement(s->words), target, count);
     if (page < s->first) page = s->first;
     if (s->leaf != NULL && page <= s->page) {
         sqlcipherkit_next_term(s);
@@ -180,31 +196,31 @@ static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int cou
 
 /* Counts the rows of a list. It begins with a row id. For each row, the size of its positions follows, then the positions, then the
  * difference to the next row id. */
-static sqlite3_int64 sqlcipherkit_count_rows(const sqlcipherkit_segment *s, const Fts5Data *leaf, int offset, int end) {
-    sqlcipherkit_reader r = {leaf->p, offset, end};
+static sqlite3_int64 sqlcipherkit_count_rows(const sqlcipherkit_segment *s, const sqlcipherkit_leaf *leaf, int offset, int end) {
+    sqlcipherkit_reader r = {leaf->bytes, offset, end};
     sqlite3_int64 count = 0;
     for (; r.at < r.end; count++) {
         sqlcipherkit_read_number(&r);
-        if (s->index->pConfig->eDetail != FTS5_DETAIL_NONE) sqlcipherkit_read_part(&r, sqlcipherkit_read_size(&r) >> 1);
+        if (s->words->config->eDetail != FTS5_DETAIL_NONE) sqlcipherkit_read_part(&r, sqlcipherkit_read_size(&r) >> 1);
     }
     return count;
 }
 
 /* Returns the offset of a page's first term: the page's end if it has none, and 0 after damage. */
-static int sqlcipherkit_first_term(const Fts5Data *leaf) {
-    sqlcipherkit_reader footer = {leaf->p, leaf->szLeaf, leaf->nn};
-    const int offset = fts5LeafIsTermless(leaf) ? leaf->szLeaf : sqlcipherkit_read_size(&footer);
-    return offset <= leaf->szLeaf ? offset : 0;
+static int sqlcipherkit_first_term(const sqlcipherkit_leaf *leaf) {
+    sqlcipherkit_reader footer = {leaf->bytes, leaf->size, leaf->count};
+    const int offset = sqlcipherkit_is_termless(leaf) ? leaf->size : sqlcipherkit_read_size(&footer);
+    return offset <= leaf->size ? offset : 0;
 }
 
 /* Counts the rows that begin on a page before its first term: they belong to the last term of a page before. */
 static sqlite3_int64 sqlcipherkit_count_further(sqlcipherkit_segment *s, int page) {
-    Fts5Data *leaf = fts5LeafRead(s->index, FTS5_SEGMENT_ROWID(s->segment, page));
+    sqlcipherkit_leaf *leaf = sqlcipherkit_read_leaf(s, page);
     if (leaf == NULL) return 0;
     const int end = sqlcipherkit_first_term(leaf);
-    int first = fts5LeafFirstRowidOff(leaf);
+    int first = sqlcipherkit_first_row(leaf);
     sqlite3_int64 count = first < 4 ? 0 : sqlcipherkit_count_rows(s, leaf, first, end);
-    fts5DataRelease(leaf);
+    sqlite3_free(leaf);
     return count;
 }
 
@@ -226,6 +242,6 @@ static sqlite3_int64 sqlcipherkit_measure(sqlcipherkit_segment *s) {
 
 static int sqlcipherkit_take_term(sqlcipherkit_segment *s, sqlcipherkit_terms *found, int distance) {
     sqlite3_int64 documents = sqlcipherkit_measure(s);
-    if (s->index->rc != SQLITE_OK) return s->index->rc;
+    if (s->words->rc != SQLITE_OK) return s->words->rc;
     return sqlcipherkit_add_term(found, s->term.p + 1, s->term.n - 1, distance, documents);
 }

@@ -1,6 +1,6 @@
 /* Finds words of a full-text index by how they begin. engine.c includes this after the amalgamation; nothing else does. */
 
-static int sqlcipherkit_begins(const Fts5Buffer *term, const u8 *prefix, int count) {
+static int sqlcipherkit_begins(const sqlcipherkit_bytes *term, const u8 *prefix, int count) {
     return term->n >= count && memcmp(term->p, prefix, (size_t)count) == 0;
 }
 
@@ -16,12 +16,12 @@ static int sqlcipherkit_compare_gaps(const void *a, const void *b) {
 
 /* Finds words with long lists: in the table of leaf pages, the last word before a gap of one or more pages without any term. */
 static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int count, int pages, sqlcipherkit_terms *found) {
-    Fts5Config *config = s->index->pConfig;
-    Fts5Buffer from = {0, 0, 0};
+    Fts5Config *config = s->words->config;
+    sqlcipherkit_bytes from = {0, 0, 0};
     sqlite3_stmt *statement = NULL;
     sqlcipherkit_gap *gaps = NULL;
     int n = 0, capacity = 0, before = s->page, rc = SQLITE_OK;
-    fts5BufferSet(&rc, &from, s->term.n, s->term.p);
+    sqlcipherkit_append(&rc, &from, s->term.p, s->term.n);
     char *sql = sqlite3_mprintf(
         "SELECT term, pgno FROM '%q'.'%q_idx' WHERE segid=? AND term>? ORDER BY term", config->zDb, config->zName);
     if (rc == SQLITE_OK && sql == NULL) rc = SQLITE_NOMEM;
@@ -35,7 +35,7 @@ static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int 
             const u8 *term = sqlite3_column_blob(statement, 0);
             int length = sqlite3_column_bytes(statement, 0);
             const int page = sqlcipherkit_page(s, statement, 1);
-            inside = term != NULL && memcmp(term, prefix, (size_t)MIN(length, count)) == 0;
+            inside = term != NULL && memcmp(term, prefix, (size_t)sqlcipherkit_lesser(length, count)) == 0;
             if (page - before > 1) {
                 if (n == capacity) {
                     capacity = capacity == 0 ? 64 : capacity * 2;
@@ -53,10 +53,10 @@ static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int 
         if (rc == SQLITE_ROW || rc == SQLITE_DONE) rc = SQLITE_OK;
     }
     sqlite3_finalize(statement);
-    fts5BufferFree(&from);
+    sqlite3_free(from.p);
     if (rc == SQLITE_OK && n > 0) {
         qsort(gaps, (size_t)n, sizeof *gaps, sqlcipherkit_compare_gaps);
-        for (int i = 0; i < MIN(n, pages) && rc == SQLITE_OK; i++) {
+        for (int i = 0; i < sqlcipherkit_lesser(n, pages) && rc == SQLITE_OK; i++) {
             s->is_done = 0;
             sqlcipherkit_enter(s, gaps[i].page);
             while (!s->is_done && !s->is_last) sqlcipherkit_next_term(s);
@@ -65,34 +65,28 @@ static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int 
         }
     }
     sqlite3_free(gaps);
-    return rc != SQLITE_OK ? rc : s->index->rc;
+    return rc != SQLITE_OK ? rc : s->words->rc;
 }
 
 typedef int (*sqlcipherkit_scan)(sqlcipherkit_segment *, void *, sqlcipherkit_terms *);
 
 /* Calls a function for each segment, the newest first, and merges the results. */
 static int sqlcipherkit_each_segment(sqlcipherkit_words *words, sqlcipherkit_scan scan, void *context, sqlcipherkit_terms *found) {
-    Fts5Index *index = words->index;
-    Fts5Structure *structure = fts5StructureRead(index);
-    int rc = index->rc;
+    Fts5Structure *structure = fts5StructureRead(words->index);
+    int rc = fts5IndexReturn(words->index);
     for (int level = 0; rc == SQLITE_OK && structure != NULL && level < structure->nLevel; level++) {
         for (int i = structure->aLevel[level].nSeg - 1; i >= 0 && rc == SQLITE_OK; i--) {
-            sqlcipherkit_segment s = sqlcipherkit_segment_of(index, &structure->aLevel[level].aSeg[i]);
+            sqlcipherkit_segment s = sqlcipherkit_segment_of(words, &structure->aLevel[level].aSeg[i]);
             if (s.first == 0) continue;
             rc = scan(&s, context, found);
-            if (rc == SQLITE_OK) rc = index->rc;
+            if (rc == SQLITE_OK) rc = words->rc;
             found->pages += s.pages;
             sqlcipherkit_end_segment(&s);
         }
     }
     fts5StructureRelease(structure);
-    index->rc = SQLITE_OK;
-    if (rc != SQLITE_OK) {
-        sqlite3Fts5IndexCloseReader(index);
-        index->rc = SQLITE_OK;
-    } else {
-        sqlcipherkit_merge_terms(found);
-    }
+    words->rc = SQLITE_OK;
+    if (rc == SQLITE_OK) sqlcipherkit_merge_terms(found);
     return rc;
 }
 
@@ -127,7 +121,7 @@ int sqlcipherkit_words_beginning(
     found->is_complete = 1;
     u8 *key = sqlite3_malloc64((u64)count + 1);
     if (key == NULL) return SQLITE_NOMEM;
-    key[0] = FTS5_MAIN_PREFIX;
+    key[0] = sqlcipherkit_main_index;
     memcpy(key + 1, prefix, (size_t)count);
     sqlcipherkit_beginning wanted = {key, count + 1, exact, pages};
     int rc = sqlcipherkit_each_segment(words, sqlcipherkit_scan_beginning, &wanted, found);

@@ -27,7 +27,7 @@ int sqlcipherkit_remove_collation(sqlite3 *db, const char *name) {
         int (*compare)(void *, int, const void *, int, const void *);
     } own[] = {{"BINARY", sqlite3BinaryCompare}, {"NOCASE", nocaseCollatingFunc}, {"RTRIM", rtrimCollFunc}};
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
-        if (sqlite3StrICmp(name, own[i].name) == 0) {
+        if (sqlite3_stricmp(name, own[i].name) == 0) {
             return sqlite3_create_collation_v2(db, name, SQLITE_UTF8, NULL, own[i].compare, NULL);
         }
     }

@@ -22,8 +22,8 @@ int sqlcipherkit_check_location(const char *location) {
     char *name = NULL, *message = NULL;
     /* Opening reports anything else that is wrong with the URI. */
     rc = upstream_sqlite3ParseUri(NULL, location, &flags, &vfs, &name, &message);
-    int has_key = rc == SQLITE_OK && (uriParameter(name, "key") != NULL || uriParameter(name, "hexkey") != NULL ||
-                                      uriParameter(name, "textkey") != NULL);
+    int has_key = rc == SQLITE_OK && (sqlite3_uri_parameter(name, "key") != NULL || sqlite3_uri_parameter(name, "hexkey") != NULL ||
+                                      sqlite3_uri_parameter(name, "textkey") != NULL);
     sqlite3_free(message);
     sqlite3_free_filename(name);
     return rc == SQLITE_NOMEM ? rc : has_key ? SQLITE_AUTH : SQLITE_OK;
@@ -65,8 +65,9 @@ static void sqlcipherkit_ask_temporary(Parse *parse) {
     if (parse->pVdbe->readOnly || !sqlcipherkit_must_be_like_others(parse->db)) return;
     int is_temporary = 0;
     for (int i = 0; i < parse->pVdbe->nOp; i++) {
-        if (parse->pVdbe->aOp[i].opcode != OP_ParseSchema) continue;
-        if (parse->pVdbe->aOp[i].p1 != 1) return;
+        const VdbeOp *operation = &parse->pVdbe->aOp[i];
+        if (operation->opcode != OP_ParseSchema) continue;
+        if (operation->p1 != 1) return;
         is_temporary = 1;
     }
     if (!is_temporary) return;

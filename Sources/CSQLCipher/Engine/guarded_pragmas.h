@@ -31,7 +31,7 @@ static const char *const sqlcipherkit_readable[] = {
 };
 
 static int sqlcipherkit_is_readable(const char *name) {
-    for (size_t i = 0; i < ArraySize(sqlcipherkit_readable); i++) {
+    for (size_t i = 0; i < sizeof sqlcipherkit_readable / sizeof *sqlcipherkit_readable; i++) {
         if (sqlite3_stricmp(name, sqlcipherkit_readable[i]) == 0) return 1;
     }
     return 0;
@@ -74,7 +74,7 @@ SQLITE_PRIVATE void sqlite3Pragma(Parse *parse, Token *first, Token *second, Tok
                      : known->ePragTyp == PragTyp_PAGE_SIZE ? value != NULL && sqlcipherkit_codec_of(db->aDb[index].pBt) != NULL
                                                             : known->ePragTyp == PragTyp_KEY;
     const char *message = NULL;
-    for (size_t i = 0; is_refused && message == NULL && i < ArraySize(sqlcipherkit_refusals); i++) {
+    for (size_t i = 0; is_refused && message == NULL && i < sizeof sqlcipherkit_refusals / sizeof *sqlcipherkit_refusals; i++) {
         if (sqlite3_strlike(sqlcipherkit_refusals[i].pattern, name, 0) == 0) message = sqlcipherkit_refusals[i].message;
     }
     /* SQLite itself knows which pragmas are queries. But a pragma that names the temporary database opens it. */

@@ -4,6 +4,6 @@
 void sqlcipherkit_forget_interrupt(sqlite3 *db) {
     sqlite3_mutex_enter(db->mutex);
     /* As sqlite3_step() does for the first statement. */
-    if (db->nVdbeActive == 0) AtomicStore(&db->u1.isInterrupted, 0);
+    if (db->nVdbeActive == 0) __atomic_store_n(&db->u1.isInterrupted, 0, __ATOMIC_RELAXED);
     sqlite3_mutex_leave(db->mutex);
 }

@@ -31,7 +31,7 @@ static sqlcipherkit_cipher_settings sqlcipherkit_settings_of(const codec_ctx *co
         .kdf_iterations = codec->kdf_iter,
         .kdf_algorithm = codec->kdf_algorithm,
         .hmac_algorithm = codec->hmac_algorithm,
-        .uses_hmac = SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) != 0,
+        .uses_hmac = (codec->flags & CIPHER_FLAG_HMAC) != 0,
         .plaintext_header_size = codec->plaintext_header_sz};
 }
 
@@ -62,8 +62,8 @@ int sqlcipherkit_read_cipher(sqlite3 *db, const char *schema, sqlcipherkit_ciphe
 
 int sqlcipherkit_is_key_proven(sqlite3 *db, const char *schema) {
     codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
-    return codec != NULL && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) &&
-           SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_KEY_USED);
+    return codec != NULL && (codec->flags & CIPHER_FLAG_HMAC) != 0 &&
+           (codec->flags & CIPHER_FLAG_KEY_USED) != 0;
 }
 
 int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count) {

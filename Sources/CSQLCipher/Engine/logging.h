@@ -12,13 +12,16 @@ static void sqlcipherkit_sqlite_log(void *unused, int code, const char *message)
     if (sink != NULL) sink(code, sqlcipherkit_secret_depth > 0 ? sqlite3_errstr(code) : message);
 }
 
+/* What is beyond that of a line of SQLCipher's log is cut off. */
+enum { sqlcipherkit_longest_line = 8256 };
+
 /* SQLCipher logs only to a FILE. This one calls our function and is line-buffered. We never close it, as another thread may be
  * writing to it; if PRAGMA cipher_log closes it, sqlcipherkit_cipher_close is called. */
 static FILE *sqlcipherkit_cipher_file = NULL;
 
 static void sqlcipherkit_cipher_lines(const char *bytes, size_t count) {
     sqlcipherkit_log_sink sink = __atomic_load_n(&sqlcipherkit_sink, __ATOMIC_ACQUIRE);
-    char line[MAX_LOG_LEN + 64];
+    char line[sqlcipherkit_longest_line];
     while (count > 0) {
         const char *end = memchr(bytes, '\n', count);
         size_t length = end != NULL ? (size_t)(end - bytes) : count;
@@ -66,7 +69,7 @@ int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) 
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
     __atomic_store_n(&sqlcipherkit_sink, sink, __ATOMIC_RELEASE);
-    if (sqlite3GlobalConfig.xLog != sqlcipherkit_sqlite_log) sqlite3_config(SQLITE_CONFIG_LOG, sqlcipherkit_sqlite_log, NULL);
+    sqlite3_config(SQLITE_CONFIG_LOG, sqlcipherkit_sqlite_log, NULL);
     if (sink == NULL || cipher_level == 0) {
         if (sqlcipher_log_file == sqlcipherkit_cipher_file) sqlcipher_log_level = SQLCIPHER_LOG_NONE;
         return SQLITE_OK;
@@ -74,7 +77,7 @@ int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) 
     if (sqlcipherkit_cipher_file == NULL) {
         FILE *file = sqlcipherkit_open_file();
         if (file == NULL) return SQLITE_NOMEM;
-        setvbuf(file, NULL, _IOLBF, 2 * MAX_LOG_LEN);
+        setvbuf(file, NULL, _IOLBF, 2 * sqlcipherkit_longest_line);
         sqlcipherkit_cipher_file = file;
     }
     sqlcipher_log_device = 0;

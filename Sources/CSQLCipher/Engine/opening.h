@@ -10,7 +10,7 @@ SQLITE_PRIVATE int sqlite3ParseUri(
     const char *layer, const char *uri, unsigned int *flags, sqlite3_vfs **vfs, char **name, char **message) {
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) {
-        *message = sqlite3_mprintf("SQLCipher cannot start: %s", sqlite3ErrStr(rc));
+        *message = sqlite3_mprintf("SQLCipher cannot start: %s", sqlite3_errstr(rc));
         return rc;
     }
     rc = upstream_sqlite3ParseUri(layer, uri, flags, vfs, name, message);
@@ -26,9 +26,7 @@ SQLITE_PRIVATE int sqlite3ParseUri(
 /* Programs that name these are linked all the same. */
 SQLITE_API int sqlite3_enable_load_extension(sqlite3 *db, int on) {
     if (!on) return SQLITE_OK;
-    sqlite3_mutex_enter(db->mutex);
-    sqlite3ErrorWithMsg(db, SQLITE_ERROR, "loading extensions is not part of this engine");
-    sqlite3_mutex_leave(db->mutex);
+    sqlite3_set_errmsg(db, SQLITE_ERROR, "loading extensions is not part of this engine");
     return SQLITE_ERROR;
 }
 

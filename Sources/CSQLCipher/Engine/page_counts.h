@@ -18,12 +18,13 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
     int rc = sqlcipherkit_lock_pages(pager);
     if (rc == SQLITE_OK) rc = sqlite3PagerGet(pager, 1, &page, 0);
     if (rc == SQLITE_OK) {
-        sqlcipherkit_reader header = {sqlite3PagerGetData(page), 28, sqlite3BtreeGetPageSize(btree)};
+        sqlcipherkit_reader header = {page->pData, 28, sqlite3BtreeGetPageSize(btree)};
         *declared = sqlcipherkit_read_word(&header);
         sqlite3PagerPagecount(pager, &count);
         *present = (unsigned int)count;
         /* Also releases the lock, unless a transaction holds it. */
-        sqlite3PagerUnrefPageOne(page);
+        sqlite3PagerUnrefNotNull(page);
+        pagerUnlockIfUnused(pager);
     }
     sqlite3_mutex_leave(db->mutex);
     return rc;
@@ -35,16 +36,16 @@ int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number
     sqlite3_mutex_enter(db->mutex);
     Pager *pager = sqlite3BtreePager(btree);
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
-    sqlite3_file *file = sqlite3PagerFile(pager);
-    const int isAuthenticated = codec != NULL && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC);
+    sqlite3_file *file = pager->fd;
+    const int isAuthenticated = codec != NULL && (codec->flags & CIPHER_FLAG_HMAC) != 0;
     int rc = file == NULL || file->pMethods == NULL ? SQLITE_CANTOPEN : SQLITE_OK;
     if (rc == SQLITE_OK && isAuthenticated) rc = sqlcipherkit_ensure_key(codec);
-    /* The page of the lock byte has no content. */
-    if (rc == SQLITE_OK && !sqlite3pager_is_sj_pgno(pager, number)) {
-        const int size = codec != NULL ? codec->page_sz : sqlite3BtreeGetPageSize(btree);
-        unsigned char *bytes = codec != NULL ? codec->buffer : sqlite3PagerTempSpace(pager);
-        rc = sqlite3OsRead(file, bytes, size, (i64)(number - 1) * size);
+    const int size = codec != NULL ? codec->page_sz : sqlite3BtreeGetPageSize(btree);
+    if (rc == SQLITE_OK && !sqlcipherkit_is_lock_page(number, size)) {
+        unsigned char *bytes = sqlite3_malloc(size);
+        rc = bytes == NULL ? SQLITE_NOMEM : file->pMethods->xRead(file, bytes, size, (i64)(number - 1) * size);
         if (rc == SQLITE_OK && isAuthenticated) rc = sqlcipherkit_authenticate(codec, number, bytes);
+        sqlite3_free(bytes);
     }
     sqlite3_mutex_leave(db->mutex);
     return rc;
@@ -55,7 +56,7 @@ int sqlcipherkit_skip_page_checks(sqlite3 *db, const char *schema) {
     if (codec == NULL || !db->autoCommit) return SQLITE_MISUSE;
     /* Without the flag, a page would be written without its code. */
     sqlcipherkit_set_query_only(db, 1);
-    SQLCIPHER_FLAG_UNSET(codec->flags, CIPHER_FLAG_HMAC);
+    codec->flags &= ~(unsigned int)CIPHER_FLAG_HMAC;
     return SQLITE_OK;
 }
 
@@ -66,7 +67,7 @@ int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int nu
     Pager *pager = sqlite3BtreePager(btree);
     u32 frame = 0;
     if (sqlcipherkit_lock_pages(pager) == SQLITE_OK) {
-        if (!pagerUseWal(pager) || sqlite3WalFindFrame(pager->pWal, number, &frame) != SQLITE_OK) frame = 0;
+        if (pager->pWal == NULL || sqlite3WalFindFrame(pager->pWal, number, &frame) != SQLITE_OK) frame = 0;
         pagerUnlockIfUnused(pager);
     }
     sqlite3_mutex_leave(db->mutex);
@@ -103,8 +104,8 @@ int sqlcipherkit_copy_page(sqlite3 *db, const char *schema, unsigned int number,
     if (rc == SQLITE_OK) sqlite3PagerPagecount(pager, &pages);
     if (rc == SQLITE_OK) rc = number > (unsigned int)pages ? SQLITE_CORRUPT : sqlite3PagerGet(pager, number, &page, 0);
     if (rc == SQLITE_OK) {
-        memcpy(bytes, sqlite3PagerGetData(page), (size_t)sqlite3BtreeGetPageSize(btree));
-        sqlite3PcacheRelease(page);
+        memcpy(bytes, page->pData, (size_t)sqlite3BtreeGetPageSize(btree));
+        sqlite3PagerUnrefNotNull(page);
     }
     pagerUnlockIfUnused(pager);
     sqlite3_mutex_leave(db->mutex);
@@ -118,7 +119,7 @@ int sqlcipherkit_decrypt_image(sqlite3 *db, const char *schema, unsigned int num
     if (codec == NULL) return SQLITE_OK;
     sqlite3_mutex_enter(db->mutex);
     int rc = sqlcipherkit_ensure_key(codec);
-    if (rc == SQLITE_OK && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC)) {
+    if (rc == SQLITE_OK && (codec->flags & CIPHER_FLAG_HMAC) != 0) {
         rc = sqlcipherkit_authenticate(codec, number, bytes);
     }
     if (rc == SQLITE_OK) rc = sqlcipherkit_decrypt_bytes(codec, number, bytes);

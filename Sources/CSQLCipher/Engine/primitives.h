@@ -6,7 +6,7 @@
 static int sqlcipherkit_with_provider(sqlcipher_provider **provider, void **context) {
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
-    *provider = sqlcipher_get_provider();
+    *provider = default_provider;
     if (*provider == NULL) return SQLITE_ERROR;
     *context = NULL;
     return (*provider)->ctx_init(context);

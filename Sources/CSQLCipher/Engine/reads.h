@@ -51,7 +51,7 @@ static int unixShmSystemLock(unixFile *file, int type, int offset, int count) {
  * done all the same. */
 static int unixUnlock(sqlite3_file *file, int level) {
     int rc = upstream_unixUnlock(file, level);
-    return level == SHARED_LOCK && (rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK) ? SQLITE_OK : rc;
+    return level == SQLITE_LOCK_SHARED && (rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK) ? SQLITE_OK : rc;
 }
 
 /* The removal of a journal commits. Where its folder cannot be flushed, a power cut could bring the journal back: it is emptied
@@ -59,7 +59,7 @@ static int unixUnlock(sqlite3_file *file, int level) {
  * the commit fails, unless the file system has no flush of folders, as some of networks. */
 static int unixDelete(sqlite3_vfs *vfs, const char *path, int sync) {
     const int is_journal = (sync & 1) && sqlite3_strglob("*-journal", path) == 0;
-    const int journal = is_journal ? robust_open(path, O_RDWR | O_NOFOLLOW | O_BINARY, 0) : -1;
+    const int journal = is_journal ? robust_open(path, O_RDWR | O_NOFOLLOW, 0) : -1;
     int rc = upstream_unixDelete(vfs, path, sync);
     if (rc == SQLITE_IOERR_DIR_FSYNC) {
         const int has_none = errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
@@ -77,7 +77,7 @@ static int unixDelete(sqlite3_vfs *vfs, const char *path, int sync) {
  * from a write-ahead log is already decrypted. */
 static void pageReinit(PgHdr *page) {
     MemPage *node = sqlite3PagerGetExtra(page);
-    if (page->pPager->xCodec != NULL && !pagerUseWal(page->pPager)) {
+    if (page->pPager->xCodec != NULL && page->pPager->pWal == NULL) {
         node->isInit = 0;
     } else {
         upstream_pageReinit(page);
@@ -94,23 +94,26 @@ static int sqlcipherkit_read_raw_page(PgHdr *page) {
     return rc;
 }
 
+/* The salt takes the place of the text that a file of SQLite begins with. */
+enum { sqlcipherkit_salt_size = 16 };
+
 /* Reads the salt from the file, or from the log if that has the first page: a change of key may have set another salt, and the file
  * keeps the old one until a checkpoint. Only a file that is too short to have one gets a new salt. */
 static int sqlcipher_codec_ctx_init_kdf_salt(codec_ctx *codec) {
-    if (SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT)) return SQLITE_OK;
+    if ((codec->flags & CIPHER_FLAG_HAS_KDF_SALT) != 0) return SQLITE_OK;
     Pager *pager = sqlite3BtreePager(codec->pBt);
-    sqlite3_file *file = sqlite3PagerFile(pager);
+    sqlite3_file *file = pager->fd;
     if (file != NULL && file->pMethods != NULL) {
-        unsigned char salt[FILE_HEADER_SZ];
+        unsigned char salt[sqlcipherkit_salt_size];
         u32 frame = 0;
-        int rc = pagerUseWal(pager) && pager->eState >= PAGER_READER ? sqlite3WalFindFrame(pager->pWal, 1, &frame) : SQLITE_OK;
+        int rc = pager->pWal != NULL && pager->eState >= PAGER_READER ? sqlite3WalFindFrame(pager->pWal, 1, &frame) : SQLITE_OK;
         if (rc == SQLITE_OK) {
             rc = frame != 0 ? sqlite3WalReadFrame(pager->pWal, frame, codec->kdf_salt_sz, salt)
-                            : sqlite3OsRead(file, salt, codec->kdf_salt_sz, 0);
+                            : file->pMethods->xRead(file, salt, codec->kdf_salt_sz, 0);
         }
         if (rc == SQLITE_OK) {
             memcpy(codec->kdf_salt, salt, codec->kdf_salt_sz);
-            SQLCIPHER_FLAG_SET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT);
+            codec->flags |= CIPHER_FLAG_HAS_KDF_SALT;
         }
         if (rc != SQLITE_IOERR_SHORT_READ) return rc;
     }
@@ -126,7 +129,7 @@ static int sqlcipherkit_ensure_key(codec_ctx *codec) {
 /* Checks the page's authentication code. Returns SQLITE_OK if it matches, SQLITE_CORRUPT if not, or another error. */
 static int sqlcipherkit_authenticate(codec_ctx *codec, Pgno number, unsigned char *bytes) {
     unsigned char mac[64];
-    const int skipped = number > 1 ? 0 : codec->plaintext_header_sz ? codec->plaintext_header_sz : FILE_HEADER_SZ;
+    const int skipped = number > 1 ? 0 : codec->plaintext_header_sz ? codec->plaintext_header_sz : sqlcipherkit_salt_size;
     const int size = codec->page_sz - codec->reserve_sz + codec->iv_sz - skipped;
     if (codec->hmac_sz > (int)sizeof mac || size < codec->iv_sz || skipped < 0) return SQLITE_ERROR;
     bytes += skipped;
@@ -155,7 +158,7 @@ static int sqlcipherkit_decrypt_page(codec_ctx *codec, PgHdr *page) {
 static int sqlcipherkit_decrypt_again(codec_ctx *codec, PgHdr *page) {
     int rc = sqlcipherkit_read_raw_page(page);
     if (rc != SQLITE_OK) return rc;
-    if (!SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC)) return SQLITE_NOMEM;
+    if ((codec->flags & CIPHER_FLAG_HMAC) == 0) return SQLITE_NOMEM;
     rc = sqlcipherkit_authenticate(codec, page->pgno, page->pData);
     if (rc == SQLITE_OK) return sqlcipherkit_decrypt_page(codec, page) == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
     if (rc != SQLITE_CORRUPT) return rc;
@@ -172,9 +175,10 @@ static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
     Pager *pager = page->pPager;
     if (memcmp(bytes, zeros, sizeof zeros) != 0 || memcmp(bytes, bytes + 1, (size_t)codec->page_sz - 1) != 0) return 0;
     u32 frame = 0;
-    if (pagerUseWal(pager) && sqlite3WalFindFrame(pager->pWal, page->pgno, &frame) == SQLITE_OK && frame != 0) return 1;
+    if (pager->pWal != NULL && sqlite3WalFindFrame(pager->pWal, page->pgno, &frame) == SQLITE_OK && frame != 0) return 1;
     i64 size = 0;
-    return sqlite3OsFileSize(pager->fd, &size) == SQLITE_OK && size >= (i64)page->pgno * codec->page_sz;
+    const sqlite3_io_methods *methods = pager->fd->pMethods;
+    return methods != NULL && methods->xFileSize(pager->fd, &size) == SQLITE_OK && size >= (i64)page->pgno * codec->page_sz;
 }
 
 static int sqlcipherkit_is_free_page(codec_ctx *codec, PgHdr *page);
@@ -184,8 +188,8 @@ static int sqlcipherkit_is_free_page(codec_ctx *codec, PgHdr *page);
 _Static_assert((DEFAULT_CIPHER_FLAGS & SQLCIPHERKIT_FLAG_KEY_REFUSED) == 0, "a bit that SQLCipher does not use");
 
 static int sqlcipherkit_note_first_page(codec_ctx *codec, Pager *pager, int rc) {
-    if (rc == SQLITE_NOTADB) SQLCIPHER_FLAG_SET(codec->flags, SQLCIPHERKIT_FLAG_KEY_REFUSED);
-    if (rc == SQLITE_OK) SQLCIPHER_FLAG_UNSET(codec->flags, SQLCIPHERKIT_FLAG_KEY_REFUSED);
+    if (rc == SQLITE_NOTADB) codec->flags |= SQLCIPHERKIT_FLAG_KEY_REFUSED;
+    if (rc == SQLITE_OK) codec->flags &= ~(unsigned int)SQLCIPHERKIT_FLAG_KEY_REFUSED;
     /* The cache is not used after a failure. */
     if (rc != SQLITE_OK) memset(pager->dbFileVers, 0xff, sizeof pager->dbFileVers);
     return rc;
@@ -201,7 +205,7 @@ static int readDbPage(PgHdr *page) {
     if (rc == SQLITE_OK) rc = sqlcipherkit_ensure_key(codec);
     if (rc == SQLITE_OK) rc = sqlcipherkit_read_raw_page(page);
     if (rc != SQLITE_OK) return rc;
-    rc = SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) && sqlcipherkit_is_forged_zero(codec, page)
+    rc = (codec->flags & CIPHER_FLAG_HMAC) != 0 && sqlcipherkit_is_forged_zero(codec, page)
              ? SQLITE_CORRUPT
              : sqlcipherkit_decrypt_page(codec, page);
     if (rc != SQLITE_OK) rc = sqlcipherkit_decrypt_again(codec, page);

@@ -59,9 +59,16 @@ static int sqlcipherkit_read_defaults(const Table *table, sqlite3 *db, sqlcipher
     return SQLITE_OK;
 }
 
+/* The index of a table's key; NULL if that is the row id, or the table has none. */
+static const Index *sqlcipherkit_key_index(const Table *table) {
+    const Index *index = table->pIndex;
+    while (index != NULL && !IsPrimaryKeyIndex(index)) index = index->pNext;
+    return index;
+}
+
 /* NULL if there is no memory for it. */
 static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) {
-    const Index *index = HasRowid(table) ? NULL : sqlite3PrimaryKeyIndex(table);
+    const Index *index = HasRowid(table) ? NULL : sqlcipherkit_key_index(table);
     const int stored = index != NULL ? index->nColumn : table->nNVCol, all = table->nCol;
     sqlcipherkit_row_form *form =
         sqlite3_malloc64(sizeof *form + (size_t)(stored + 2 * all) * sizeof(int) + 3 * (size_t)all * sizeof(unsigned char));
@@ -95,9 +102,9 @@ static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) 
         }
         form->is_key[n] = (column->colFlags & COLFLAG_PRIMKEY) != 0;
         form->is_real[n] = column->affinity == SQLITE_AFF_REAL;
-        form->folds[n] = collation == NULL || sqlite3StrICmp(collation, "BINARY") == 0 ? sqlcipherkit_binary
-                         : sqlite3StrICmp(collation, "NOCASE") == 0                    ? sqlcipherkit_nocase
-                         : sqlite3StrICmp(collation, "RTRIM") == 0                     ? sqlcipherkit_rtrim
+        form->folds[n] = collation == NULL || sqlite3_stricmp(collation, "BINARY") == 0 ? sqlcipherkit_binary
+                         : sqlite3_stricmp(collation, "NOCASE") == 0                    ? sqlcipherkit_nocase
+                         : sqlite3_stricmp(collation, "RTRIM") == 0                     ? sqlcipherkit_rtrim
                                                                                        : sqlcipherkit_other_collation;
         if (i == table->iPKey) form->row_id = n;
         has_defaults = has_defaults || column->iDflt != 0;
@@ -109,21 +116,25 @@ static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) 
     return form;
 }
 
+/* Writes out the zeros of a blob that has only their number. */
+static int sqlcipherkit_write_zeros(sqlite3_value *value) {
+    if (sqlite3_value_type(value) != SQLITE_BLOB) return SQLITE_OK;
+    return sqlite3_value_blob(value) == NULL && sqlite3_value_bytes(value) > 0 ? SQLITE_NOMEM : SQLITE_OK;
+}
+
 /* The value of a register or of a column of a result. The bytes are valid as long as it is. */
-static sqlcipherkit_row_value sqlcipherkit_value_of(const Mem *memory, int is_real) {
-    sqlcipherkit_row_value value = {SQLITE_NULL, 0, {0}};
-    const int flags = memory->flags;
-    if ((flags & MEM_Null) != 0) return value;
-    if ((flags & (MEM_Int | MEM_IntReal)) != 0 && !is_real && (flags & MEM_IntReal) == 0) {
-        value.type = SQLITE_INTEGER;
-        value.as.integer = memory->u.i;
-    } else if ((flags & (MEM_Int | MEM_IntReal | MEM_Real)) != 0) {
-        value.type = SQLITE_FLOAT;
-        value.as.real = (flags & MEM_Real) != 0 ? memory->u.r : (double)memory->u.i;
-    } else {
-        value.type = (flags & MEM_Str) != 0 ? SQLITE_TEXT : SQLITE_BLOB;
+static sqlcipherkit_row_value sqlcipherkit_value_of(Mem *memory, int is_real) {
+    sqlcipherkit_row_value value = {sqlite3_value_type(memory), 0, {0}};
+    if (value.type == SQLITE_INTEGER && is_real) value.type = SQLITE_FLOAT;
+    switch (value.type) {
+    case SQLITE_INTEGER: value.as.integer = sqlite3_value_int64(memory); break;
+    case SQLITE_FLOAT: value.as.real = sqlite3_value_double(memory); break;
+    case SQLITE_TEXT:
+    case SQLITE_BLOB:
         value.size = memory->n;
         value.as.bytes = (const unsigned char *)memory->z;
+        break;
+    default: break;
     }
     return value;
 }
@@ -142,36 +153,52 @@ static int sqlcipherkit_is_same_value(const sqlcipherkit_row_value *a, const sql
 /* The value of a column that records lack which are older than it. */
 static sqlcipherkit_row_value sqlcipherkit_default(const sqlcipherkit_row_form *form, int column) {
     const sqlcipherkit_row_value null = {SQLITE_NULL, 0, {0}};
-    const Mem *found = form->defaults != NULL ? form->defaults[column] : NULL;
+    Mem *found = form->defaults != NULL ? form->defaults[column] : NULL;
     return found == NULL ? null : sqlcipherkit_value_of(found, form->is_real[column]);
+}
+
+/* Reads a value of a record (https://sqlite.org/fileformat2.html#record_format), unless `value` is NULL: then it is passed over.
+ * Returns 0 after damage. */
+static int sqlcipherkit_read_stored(sqlcipherkit_reader *content, int type, int is_real, sqlcipherkit_row_value *value) {
+    static const unsigned char sizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+    const int size = type >= 12 ? (type - 12) / 2 : sizes[type];
+    const u8 *bytes = sqlcipherkit_read_part(content, size);
+    if (bytes == NULL || value == NULL) return bytes != NULL;
+    value->type = SQLITE_NULL;
+    if (type >= 12) {
+        value->type = (type & 1) != 0 ? SQLITE_TEXT : SQLITE_BLOB;
+        value->size = size;
+        value->as.bytes = bytes;
+    } else if (type >= 1 && type <= 9) {
+        /* In two's complement, the most significant byte first. */
+        u64 bits = size > 0 && bytes[0] >= 0x80 ? ~(u64)0 : 0;
+        for (int i = 0; i < size; i++) bits = bits << 8 | bytes[i];
+        value->type = SQLITE_INTEGER;
+        value->as.integer = type >= 8 ? type - 8 : (sqlite3_int64)bits;
+        if (type == 7) {
+            memcpy(&value->as.real, &bits, sizeof bits);
+            value->type = isnan(value->as.real) ? SQLITE_NULL : SQLITE_FLOAT;
+        } else if (is_real) {
+            value->as.real = (double)value->as.integer;
+            value->type = SQLITE_FLOAT;
+        }
+    }
+    return 1;
 }
 
 static int sqlcipherkit_read_record(const sqlcipherkit_row_form *form, const unsigned char *record, u32 size,
                                     sqlite3_int64 row_id, sqlcipherkit_row_value *values) {
-    sqlcipherkit_reader header = {record, 0, (int)MIN(size, (u32)LARGEST_INT32)}, content = header;
+    sqlcipherkit_reader header = {record, 0, (int)sqlcipherkit_lesser(size, (u32)INT32_MAX)}, content = header;
     const int start = sqlcipherkit_read_size(&header);
     sqlcipherkit_read_part(&content, start);
     if (sqlcipherkit_is_damaged(&header) || sqlcipherkit_is_damaged(&content)) return SQLITE_CORRUPT;
     header.end = start;
     int place = 0;
     for (; place < form->stored && header.at < header.end; place++) {
-        const u32 type = (u32)sqlcipherkit_read_size(&header), length = sqlite3VdbeSerialTypeLen(type);
-        const u8 *bytes = sqlcipherkit_read_part(&content, (int)length);
-        if (bytes == NULL || sqlcipherkit_is_damaged(&header)) return SQLITE_CORRUPT;
-        const int column = form->columns[place];
-        if (column >= 0) {
-            sqlcipherkit_row_value *value = &values[column];
-            if (type >= 12) {
-                value->type = (type & 1) != 0 ? SQLITE_TEXT : SQLITE_BLOB;
-                value->size = (int)length;
-                value->as.bytes = bytes;
-            } else {
-                Mem memory;
-                memory.flags = 0;
-                sqlite3VdbeSerialGet(bytes, type, &memory);
-                *value = sqlcipherkit_value_of(&memory, form->is_real[column]);
-            }
-        }
+        const int type = sqlcipherkit_read_size(&header), column = form->columns[place];
+        const int is_real = column >= 0 && form->is_real[column];
+        sqlcipherkit_row_value *value = column >= 0 ? &values[column] : NULL;
+        if (sqlcipherkit_is_damaged(&header) || !sqlcipherkit_read_stored(&content, type, is_real, value)) return SQLITE_CORRUPT;
     }
     for (; place < form->stored; place++) {
         const int column = form->columns[place];

@@ -258,7 +258,7 @@ static int sqlcipherkit_new_key(sqlcipherkit_recorder *recorder, const sqlcipher
         if (!form->is_key[i]) continue;
         sqlite3_value *value;
         int rc = sqlcipherkit_new_value(recorder->db, form->places[i], &value);
-        if (rc == SQLITE_OK && (value->flags & MEM_Zero) != 0) rc = sqlite3VdbeMemExpandBlob(value);
+        if (rc == SQLITE_OK) rc = sqlcipherkit_write_zeros(value);
         if (rc != SQLITE_OK) return rc;
         recorder->values[i] = sqlcipherkit_value_of(value, form->is_real[i]);
     }
@@ -283,7 +283,7 @@ static sqlcipherkit_recorded_table *sqlcipherkit_changing_table(sqlcipherkit_rec
     if (found != NULL && sqlcipherkit_is_form_of(found->form, table)) return found;
     found = NULL;
     for (int i = 0; i < recorder->table_count && found == NULL; i++) {
-        if (sqlite3StrICmp(recorder->tables[i].name, table->zName) == 0) found = &recorder->tables[i];
+        if (sqlite3_stricmp(recorder->tables[i].name, table->zName) == 0) found = &recorder->tables[i];
     }
     if (found == NULL) return NULL;
     if (found->form == NULL || !sqlcipherkit_is_form_of(found->form, table)) {

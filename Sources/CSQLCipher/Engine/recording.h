@@ -249,7 +249,7 @@ static int sqlcipherkit_find_by_key(sqlcipherkit_reading *reading, const sqlciph
     for (int i = 0; i < form->count && rc == SQLITE_ROW; i++) {
         Mem *column = sqlcipherkit_column(reading->statement, i);
         if (column == NULL) return SQLITE_ERROR;
-        if ((column->flags & MEM_Zero) != 0 && sqlite3VdbeMemExpandBlob(column) != SQLITE_OK) return SQLITE_NOMEM;
+        if (sqlcipherkit_write_zeros(column) != SQLITE_OK) return SQLITE_NOMEM;
         reading->recorder->values[i] = sqlcipherkit_value_of(column, form->is_real[i]);
     }
     return SQLITE_OK;
@@ -406,7 +406,7 @@ int sqlcipherkit_read_recording(sqlcipherkit_recorder *recorder, int number, sql
         if (rc != SQLITE_OK) return rc;
     }
     Table *found = sqlite3FindTable(db, table->name, "main");
-    if (found == NULL || !IsOrdinaryTable(found)) return SQLITE_SCHEMA;
+    if (found == NULL || IsVirtual(found) || IsView(found)) return SQLITE_SCHEMA;
     if (!sqlcipherkit_is_form_of(table->form, found)) {
         sqlcipherkit_row_form *form = sqlcipherkit_make_form(db, found);
         if (form == NULL) return SQLITE_NOMEM;
@@ -419,13 +419,13 @@ int sqlcipherkit_read_recording(sqlcipherkit_recorder *recorder, int number, sql
     int rc = sqlcipherkit_make_values(recorder, reading.form->count);
     Btree *btree = db->aDb[0].pBt;
     sqlite3BtreeEnter(btree);
-    if (rc == SQLITE_OK && sqlite3BtreeTxnState(btree) == SQLITE_TXN_NONE) rc = sqlite3BtreeBeginTrans(btree, 0, NULL);
+    if (rc == SQLITE_OK && sqlite3_txn_state(db, "main") == SQLITE_TXN_NONE) rc = sqlite3BtreeBeginTrans(btree, 0, NULL);
     if (rc == SQLITE_OK && reading.form->has_row_id) {
-        reading.cursor = sqlite3_malloc64((size_t)sqlite3BtreeCursorSize());
+        reading.cursor = sqlite3_malloc64(sizeof *reading.cursor);
         if (reading.cursor == NULL) {
             rc = SQLITE_NOMEM;
         } else {
-            sqlite3BtreeCursorZero(reading.cursor);
+            memset(reading.cursor, 0, sizeof *reading.cursor);
             rc = sqlite3BtreeCursor(btree, found->tnum, 0, NULL, reading.cursor);
         }
     }

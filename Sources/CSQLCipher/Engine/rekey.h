@@ -13,7 +13,7 @@ static int sqlcipherkit_journal_page(Pager *pager, Pgno number) {
     int rc = sqlite3PagerGet(pager, number, &page, 0);
     if (rc != SQLITE_OK) return rc;
     rc = sqlite3PagerWrite(page);
-    sqlite3PagerUnref(page);
+    sqlite3PagerUnrefNotNull(page);
     return rc;
 }
 
@@ -23,8 +23,7 @@ static int sqlcipherkit_rewrite_pages(Pager *pager, int (*progress)(void *, unsi
     sqlite3PagerPagecount(pager, &total);
     for (Pgno number = 1; number <= (Pgno)total; number++) {
         if (progress && number % 64 == 1 && progress(argument, number - 1, (unsigned int)total)) return SQLITE_INTERRUPT;
-        /* The page of the lock byte is never used. */
-        if (sqlite3pager_is_sj_pgno(pager, number)) continue;
+        if (sqlcipherkit_is_lock_page(number, ((codec_ctx *)pager->pCodec)->page_sz)) continue;
         int rc = sqlcipherkit_journal_page(pager, number);
         /* A damaged page that was made whole, and left the cache since, has the new key already. */
         if (rc == SQLITE_CORRUPT && pager->pInJournal != NULL && sqlite3BitvecTest(pager->pInJournal, number)) continue;
@@ -36,15 +35,18 @@ static int sqlcipherkit_rewrite_pages(Pager *pager, int (*progress)(void *, unsi
 static int sqlcipherkit_journal_damaged_page(void *argument, Pgno number) {
     Pager *pager = argument;
     codec_ctx *codec = pager->pCodec;
-    const int rc = sqlite3OsRead(pager->fd, codec->buffer, codec->page_sz, (i64)(number - 1) * codec->page_sz);
-    if (rc != SQLITE_OK || sqlcipherkit_authenticate(codec, number, codec->buffer) == SQLITE_OK) return 0;
-    return sqlcipherkit_journal_page(pager, number);
+    unsigned char *bytes = sqlite3_malloc(codec->page_sz);
+    if (bytes == NULL) return SQLITE_NOMEM;
+    const int rc = pager->fd->pMethods->xRead(pager->fd, bytes, codec->page_sz, (i64)(number - 1) * codec->page_sz);
+    const int is_damaged = rc == SQLITE_OK && sqlcipherkit_authenticate(codec, number, bytes) != SQLITE_OK;
+    sqlite3_free(bytes);
+    return is_damaged ? sqlcipherkit_journal_page(pager, number) : 0;
 }
 
 /* Makes damaged free pages whole. Later they could not be told from others, as the freelist may be in the file with the new key. */
 static int sqlcipherkit_journal_damaged_pages(Pager *pager) {
     codec_ctx *codec = pager->pCodec;
-    if (pagerUseWal(pager) || !SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC)) return SQLITE_OK;
+    if (pager->pWal != NULL || (codec->flags & CIPHER_FLAG_HMAC) == 0) return SQLITE_OK;
     const int rc = sqlcipherkit_each_free_page(pager, codec, sqlcipherkit_journal_damaged_page, pager);
     return rc > 0 ? rc : SQLITE_OK;
 }
@@ -71,7 +73,7 @@ static int sqlcipherkit_rekey_codec(Btree *btree, codec_ctx *codec, const void *
                                     int (*progress)(void *, unsigned int, unsigned int), void *argument) {
     Pager *pager = sqlite3BtreePager(btree);
     cipher_ctx *fresh[2] = {NULL, NULL}, *const old = codec->write_ctx;
-    unsigned char salt[FILE_HEADER_SZ];
+    unsigned char salt[sqlcipherkit_salt_size];
     int rc = sqlite3BtreeBeginTrans(btree, 1, 0);
     if (rc != SQLITE_OK) return rc;
     /* A database in memory may not have used its key yet. */
@@ -105,17 +107,17 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
                        int (*progress)(void *, unsigned int, unsigned int), void *argument) {
     if (db == NULL || key == NULL || count <= 0) return SQLITE_MISUSE;
     sqlite3_mutex_enter(db->mutex);
-    const int index = sqlite3FindDbName(db, schema);
+    const int index = sqlcipherkit_place_of(db, schema);
     Btree *btree = index < 0 ? NULL : db->aDb[index].pBt;
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
     int rc = SQLITE_MISUSE;
     Pager *pager = codec == NULL ? NULL : sqlite3BtreePager(btree);
     if (codec != NULL && !db->autoCommit && (db->pSavepoint != NULL || pager->eState >= PAGER_WRITER_CACHEMOD)) {
         /* A failure would take what the transaction has written before, and the transaction would go on without it. */
-        sqlite3ErrorWithMsg(
+        sqlite3_set_errmsg(
             db, rc = SQLITE_ERROR, "the key cannot be changed in a savepoint, or within a transaction that has written");
     } else if (codec != NULL) {
-        const int state = sqlite3BtreeTxnState(btree);
+        const int state = sqlite3_txn_state(db, schema);
         const int journal = sqlite3PagerGetJournalMode(pager);
         const int is_unsafe = journal == PAGER_JOURNALMODE_OFF || journal == PAGER_JOURNALMODE_MEMORY;
         /* Callers forget the old key when this returns, whatever a power failure does then, and must not lose the database if the
@@ -125,7 +127,9 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
         rc = sqlcipherkit_rekey_codec(btree, codec, key, count, progress, argument);
         sqlite3BtreeSetPagerFlags(btree, db->aDb[index].safety_level | (db->flags & PAGER_FLAGS_MASK));
         /* A journal that a failure has left behind is still to be rolled back. */
-        if (is_unsafe && !isOpen(sqlite3PagerJrnlFile(pager))) sqlite3PagerSetJournalMode(pager, journal);
+        sqlite3_file *left = NULL;
+        if (is_unsafe) sqlite3_file_control(db, schema, SQLITE_FCNTL_JOURNAL_POINTER, &left);
+        if (is_unsafe && (left == NULL || left->pMethods == NULL)) sqlite3PagerSetJournalMode(pager, journal);
         /* The caller's transaction goes on with its lock. If another one has that now, the next write says so. */
         if (rc == SQLITE_OK && !db->autoCommit && state != SQLITE_TXN_NONE) {
             (void)sqlite3BtreeBeginTrans(btree, state == SQLITE_TXN_WRITE, NULL);
@@ -137,6 +141,6 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
 }
 
 SQLITE_API int sqlite3_rekey_v2(sqlite3 *db, const char *schema, const void *key, int count) {
-    if (key != NULL && count < 0) count = sqlite3Strlen30(key);
+    if (key != NULL && count < 0) count = (int)strlen(key);
     return sqlcipherkit_rekey(db, schema == NULL || *schema == 0 ? "main" : schema, key, count, NULL, NULL);
 }

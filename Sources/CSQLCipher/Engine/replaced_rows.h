@@ -10,9 +10,9 @@
  * table's name with an ending. */
 static char *sqlcipherkit_noting_table(sqlite3 *db, const Trigger *trigger, const char *ending, const char *schema) {
     static const char outside[] = "changelog_outside_";
-    const int size = trigger->zName == NULL ? 0 : sqlite3Strlen30(trigger->zName) - sqlite3Strlen30(ending);
-    if (size <= (int)sizeof outside - 1 || sqlite3StrNICmp(trigger->zName, outside, (int)sizeof outside - 1) != 0) return NULL;
-    if (sqlite3StrICmp(trigger->zName + size, ending) != 0) return NULL;
+    const int size = trigger->zName == NULL ? 0 : (int)strlen(trigger->zName) - (int)strlen(ending);
+    if (size <= (int)sizeof outside - 1 || sqlite3_strnicmp(trigger->zName, outside, (int)sizeof outside - 1) != 0) return NULL;
+    if (sqlite3_stricmp(trigger->zName + size, ending) != 0) return NULL;
     char *table = sqlite3MPrintf(db, "%.*s", size, trigger->zName);
     if (table != NULL && sqlite3FindTable(db, table, schema) != NULL) return table;
     sqlite3DbFree(db, table);
@@ -25,13 +25,13 @@ static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, cons
     static const char *const endings[] = {"_before_delete", "_after_delete"};
     const char *name = trigger->zName;
     if (trigger->op != TK_DELETE || name == NULL) return 0;
-    const int size = sqlite3Strlen30(name);
+    const int size = (int)strlen(name);
     char *noted = sqlcipherkit_noting_table(db, trigger, "_delete", schema);
     sqlite3DbFree(db, noted);
     if (noted != NULL) return 1;
     for (int i = 0; i < 2; i++) {
-        const int kept = size - sqlite3Strlen30(endings[i]);
-        if (kept <= 0 || sqlite3StrICmp(name + kept, endings[i]) != 0) continue;
+        const int kept = size - (int)strlen(endings[i]);
+        if (kept <= 0 || sqlite3_stricmp(name + kept, endings[i]) != 0) continue;
         int is_kept = 1;
         /* The index, a table that each FTS5 table has, and the table in which the triggers save old text. */
         static const char *const tables[] = {"", "_config", "_replaced"};
@@ -52,9 +52,9 @@ static Trigger *sqlcipherkit_index_triggers(Parse *parse, Table *table) {
     Parse *root = sqlite3ParseToplevel(parse);
     if (table->pTrigger == NULL || parse->disableTriggers || !(db->flags & SQLITE_EnableTrigger)) return NULL;
     Trigger *list = NULL;
-    const char *schema = db->aDb[sqlite3SchemaToIndex(db, table->pSchema)].zDbSName;
+    const char *schema = db->aDb[sqlcipherkit_place_in(db, table->pSchema)].zDbSName;
     for (Trigger *trigger = table->pTrigger; trigger != NULL; trigger = trigger->pNext) {
-        if (trigger->pTabSchema != table->pSchema || trigger->table == NULL || sqlite3StrICmp(trigger->table, table->zName) != 0
+        if (trigger->pTabSchema != table->pSchema || trigger->table == NULL || sqlite3_stricmp(trigger->table, table->zName) != 0
             || !sqlcipherkit_keeps_an_index(db, trigger, schema)) {
             continue;
         }

@@ -53,17 +53,18 @@ static void sqlcipherkit_read_database(const Db *database, sqlcipherkit_database
             .cache_size = database->pSchema->cache_size, .cache_pages = 100, .spill_size = 1};
         return;
     }
-    const Pager *pager = sqlite3BtreePager(btree);
-    settings->journal_limit = pager->journalSizeLimit;
-    settings->most_pages = pager->mxPgno;
+    Pager *pager = sqlite3BtreePager(btree);
+    /* Such a limit sets none, and these calls return what is set. */
+    settings->journal_limit = sqlite3PagerJournalSizeLimit(pager, -2);
+    settings->most_pages = sqlite3BtreeMaxPageCount(btree, 0);
     settings->cache_size = database->pSchema->cache_size;
     settings->cache_pages = pager->pPCache->szCache;
     settings->spill_size = pager->pPCache->szSpill;
     settings->synchronous = database->safety_level;
     settings->is_synchronous_set = database->bSyncSet;
-    settings->overwriting = (u8)((btree->pBt->btsFlags & BTS_FAST_SECURE) / BTS_SECURE_DELETE);
-    settings->locking = pager->exclusiveMode;
-    settings->journal = pager->journalMode;
+    settings->overwriting = (u8)sqlite3BtreeSecureDelete(btree, -1);
+    settings->locking = (u8)sqlite3PagerLockingMode(pager, -1);
+    settings->journal = (u8)sqlite3PagerGetJournalMode(pager);
 }
 
 void sqlcipherkit_read_settings(sqlite3 *db, sqlcipherkit_settings *settings) {
@@ -75,7 +76,7 @@ void sqlcipherkit_read_settings(sqlite3 *db, sqlcipherkit_settings *settings) {
     settings->log_hook = db->xWalCallback;
     settings->log_hook_context = db->pWalArg;
     settings->analysis_limit = db->nAnalysisLimit;
-    settings->threads = db->aLimit[SQLITE_LIMIT_WORKER_THREADS];
+    settings->threads = sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, -1);
     settings->temp_store = db->temp_store;
     settings->locking = db->dfltLockMode;
     settings->like = sqlcipherkit_like(db);
@@ -87,7 +88,7 @@ void sqlcipherkit_read_settings(sqlite3 *db, sqlcipherkit_settings *settings) {
 /* The bits of all pragmas that are switches, and of cache_spill. */
 static u64 sqlcipherkit_switches(void) {
     u64 switches = SQLITE_CacheSpill;
-    for (size_t i = 0; i < ArraySize(aPragmaName); i++) {
+    for (size_t i = 0; i < sizeof aPragmaName / sizeof *aPragmaName; i++) {
         if (aPragmaName[i].ePragTyp == PragTyp_FLAG) switches |= aPragmaName[i].iArg;
     }
     return switches;
@@ -96,8 +97,10 @@ static u64 sqlcipherkit_switches(void) {
 static void sqlcipherkit_restore_sizes(Db *database, const sqlcipherkit_database_settings *settings) {
     Btree *btree = database->pBt;
     Pager *pager = sqlite3BtreePager(btree);
-    if (pager->journalSizeLimit != settings->journal_limit) sqlite3PagerJournalSizeLimit(pager, settings->journal_limit);
-    if (pager->mxPgno != settings->most_pages) sqlite3BtreeMaxPageCount(btree, settings->most_pages);
+    if (sqlite3PagerJournalSizeLimit(pager, -2) != settings->journal_limit) {
+        sqlite3PagerJournalSizeLimit(pager, settings->journal_limit);
+    }
+    if (sqlite3BtreeMaxPageCount(btree, 0) != settings->most_pages) sqlite3BtreeMaxPageCount(btree, settings->most_pages);
     if (database->pSchema->cache_size != settings->cache_size) {
         database->pSchema->cache_size = settings->cache_size;
         sqlite3BtreeSetCacheSize(btree, settings->cache_pages);
@@ -111,9 +114,10 @@ static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_databa
     Pager *pager = sqlite3BtreePager(btree);
     sqlcipherkit_restore_sizes(database, settings);
     sqlite3BtreeSecureDelete(btree, settings->overwriting);
-    if (pager->exclusiveMode != settings->locking) sqlite3PagerLockingMode(pager, settings->locking);
+    if (sqlite3PagerLockingMode(pager, -1) != settings->locking) sqlite3PagerLockingMode(pager, settings->locking);
     /* The use of a write-ahead log is a property of the file. */
-    if (pager->journalMode != settings->journal && pager->journalMode != PAGER_JOURNALMODE_WAL
+    const int journal = sqlite3PagerGetJournalMode(pager);
+    if (journal != settings->journal && journal != PAGER_JOURNALMODE_WAL
         && settings->journal != PAGER_JOURNALMODE_WAL) {
         sqlite3PagerSetJournalMode(pager, settings->journal);
     }
@@ -147,14 +151,18 @@ void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *set
         /* As the pragma does: a compiled statement depends on the switches. */
         if (changed != 0) sqlite3ExpirePreparedStatements(db, 0);
     }
-    if (is_other) setAllPagerFlags(db);
+    for (int index = 0; is_other && db->autoCommit && index < db->nDb; index++) {
+        const Db *database = &db->aDb[index];
+        const unsigned flags = database->safety_level | (unsigned)(db->flags & PAGER_FLAGS_MASK);
+        if (database->pBt != NULL) sqlite3BtreeSetPagerFlags(database->pBt, flags);
+    }
     db->busyHandler.xBusyHandler = settings->busy;
     db->busyHandler.pBusyArg = settings->busy_context;
     db->busyTimeout = settings->busy_timeout;
     db->xWalCallback = settings->log_hook;
     db->pWalArg = settings->log_hook_context;
     db->nAnalysisLimit = settings->analysis_limit;
-    db->aLimit[SQLITE_LIMIT_WORKER_THREADS] = settings->threads;
+    sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, settings->threads);
     /* The setting applies to a temp database that has yet to be opened. */
     db->temp_store = settings->temp_store;
     db->dfltLockMode = settings->locking;
@@ -168,7 +176,7 @@ void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *set
 
 void sqlcipherkit_keep_whole(sqlite3 *db, const char *schema) {
     sqlite3_mutex_enter(db->mutex);
-    const int index = sqlite3FindDbName(db, schema);
+    const int index = sqlcipherkit_place_of(db, schema);
     if (index >= 0 && index != 1) {
         db->aDb[index].bSyncSet = sqlcipherkit_keeps_whole;
         /* SQLite changes it outside of transactions alone. */
@@ -178,6 +186,6 @@ void sqlcipherkit_keep_whole(sqlite3 *db, const char *schema) {
 }
 
 int sqlcipherkit_is_kept_whole(sqlite3 *db, const char *schema) {
-    const int index = sqlite3FindDbName(db, schema);
+    const int index = sqlcipherkit_place_of(db, schema);
     return index >= 0 && db->aDb[index].bSyncSet == sqlcipherkit_keeps_whole;
 }

@@ -21,7 +21,7 @@ static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
  * writable_schema allows, of a database that has a mark: its row would lead to another table, or to none. */
 static int sqlcipherkit_refuses_table(Parse *parse, const Table *table) {
     if (parse->nested > 0 || table->tnum != 1 || !sqlcipherkit_is_kept(parse, SQLCIPHERKIT_SLOT_MARK)) return 0;
-    const int index = sqlite3SchemaToIndex(parse->db, table->pSchema);
+    const int index = sqlcipherkit_place_in(parse->db, table->pSchema);
     /* VACUUM writes views and triggers into its copy. */
     if (sqlcipherkit_vacuumed.db == parse->db && index == sqlcipherkit_vacuumed.attached) return 0;
     if (sqlite3FindTable(parse->db, SQLCIPHERKIT_SLOT_MARK, parse->db->aDb[index].zDbSName) == NULL) return 0;
@@ -57,14 +57,6 @@ void sqlcipherkit_allow_slot_mark(sqlite3 *db, int is_allowed) {
     if (guard != NULL) guard->mark_writers += is_allowed ? 1 : -1;
 }
 
-static int sqlcipherkit_run_format(sqlite3 *db, const char *format, const char *schema) {
-    char *sql = sqlite3_mprintf(format, schema);
-    if (sql == NULL) return SQLITE_NOMEM;
-    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    sqlite3_free(sql);
-    return rc;
-}
-
 /* Prepares the statement that writes the row. SQLITE_ERROR if the table does not exist or has other columns. */
 static int sqlcipherkit_prepare_mark(sqlite3 *db, const char *schema, sqlite3_stmt **statement) {
     char *sql = sqlite3_mprintf(
@@ -97,9 +89,9 @@ static int sqlcipherkit_write_mark(sqlite3 *db, const char *schema, const void *
     sqlite3_stmt *statement = NULL;
     int rc = sqlcipherkit_prepare_mark(db, schema, &statement);
     if (rc == SQLITE_ERROR) {
-        rc = sqlcipherkit_run_format(db, "DROP TABLE IF EXISTS \"%w\"." SQLCIPHERKIT_SLOT_MARK, schema);
+        rc = sqlcipherkit_execute(db, "DROP TABLE IF EXISTS \"%w\"." SQLCIPHERKIT_SLOT_MARK, schema);
         if (rc == SQLITE_OK) {
-            rc = sqlcipherkit_run_format(
+            rc = sqlcipherkit_execute(
                 db,
                 "CREATE TABLE \"%w\"." SQLCIPHERKIT_SLOT_MARK
                 "(one INTEGER PRIMARY KEY CHECK (one = 1), id BLOB NOT NULL, generation INTEGER NOT NULL, change BLOB, slots BLOB)",
@@ -134,7 +126,7 @@ int sqlcipherkit_set_slot_mark(sqlite3 *db, const char *schema, const void *id, 
 
 int sqlcipherkit_remove_slot_mark(sqlite3 *db, const char *schema) {
     sqlcipherkit_allow_slot_mark(db, 1);
-    int rc = sqlcipherkit_run_format(db, "DROP TABLE IF EXISTS \"%w\"." SQLCIPHERKIT_SLOT_MARK, schema);
+    int rc = sqlcipherkit_execute(db, "DROP TABLE IF EXISTS \"%w\"." SQLCIPHERKIT_SLOT_MARK, schema);
     sqlcipherkit_allow_slot_mark(db, 0);
     return rc;
 }

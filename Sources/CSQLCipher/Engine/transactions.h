@@ -4,18 +4,19 @@
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
     const Vdbe *program = (const Vdbe *)statement;
     /* A statement with result columns is a query or an EXPLAIN. */
-    if (program->nResColumn != 0) return 0;
+    if (sqlite3_column_count(statement) != 0) return 0;
     for (int index = 0; index < program->nOp; index++) {
-        int opcode = program->aOp[index].opcode;
+        const VdbeOp *operation = &program->aOp[index];
+        const int opcode = operation->opcode;
         if (opcode == OP_AutoCommit || opcode == OP_Savepoint) return 1;
     }
     return 0;
 }
 
 /* Returns whether a program has `FAIL`, or is for another schema, so that it will be compiled again. */
-static int sqlcipherkit_has_fail(const sqlite3 *db, const Op *operations, int count) {
+static int sqlcipherkit_has_fail(const sqlite3 *db, const VdbeOp *operations, int count) {
     for (int index = 0; index < count; index++) {
-        const Op *operation = &operations[index];
+        const VdbeOp *operation = &operations[index];
         if (operation->opcode == OP_Halt || operation->opcode == OP_HaltIfNull) {
             if (operation->p2 == OE_Fail) return 1;
         } else if (operation->opcode == OP_Transaction && operation->p5 != 0) {
@@ -74,7 +75,7 @@ int sqlcipherkit_has_write_lock(sqlite3 *db, int is_exclusive) {
     if (has && is_exclusive) {
         const Pager *pager = sqlite3BtreePager(db->aDb[0].pBt);
         /* With a log, the two are the same. No other connection sees a database in memory. */
-        has = pager->pWal != NULL || pager->memDb || pager->tempFile || pager->eLock >= EXCLUSIVE_LOCK;
+        has = pager->pWal != NULL || pager->memDb || pager->tempFile || pager->eLock >= SQLITE_LOCK_EXCLUSIVE;
     }
     sqlite3_mutex_leave(db->mutex);
     return has;
@@ -90,7 +91,7 @@ int sqlcipherkit_begin_read(sqlite3 *db) {
         Btree *btree = db->aDb[index].pBt;
         if (index != 1 && btree != NULL) rc = sqlite3BtreeBeginTrans(btree, 0, NULL);
     }
-    sqlite3Error(db, rc);
+    sqlite3_set_errmsg(db, rc, NULL);
     sqlite3_mutex_leave(db->mutex);
     return rc;
 }

@@ -17,8 +17,8 @@ struct sqlcipherkit_trees {
     i64 last_id;
 };
 
-static int sqlcipherkit_begin_writing(Btree *btree) {
-    return sqlite3BtreeTxnState(btree) == SQLITE_TXN_WRITE ? SQLITE_OK : sqlite3BtreeBeginTrans(btree, 1, NULL);
+static int sqlcipherkit_begin_writing(sqlite3 *to) {
+    return sqlite3_txn_state(to, "main") == SQLITE_TXN_WRITE ? SQLITE_OK : sqlite3BtreeBeginTrans(to->aDb[0].pBt, 1, NULL);
 }
 
 int sqlcipherkit_copy_header(sqlite3 *from, const char *schema, sqlite3 *to) {
@@ -27,8 +27,8 @@ int sqlcipherkit_copy_header(sqlite3 *from, const char *schema, sqlite3 *to) {
         {BTREE_USER_VERSION, 0}, {BTREE_APPLICATION_ID, 0},
     };
     Btree *source = sqlcipherkit_btree(from, schema), *target = to->aDb[0].pBt;
-    if (source == NULL || sqlite3BtreeTxnState(source) == SQLITE_TXN_NONE || to->autoCommit) return SQLITE_MISUSE;
-    int rc = sqlcipherkit_begin_writing(target);
+    if (source == NULL || sqlite3_txn_state(from, schema) == SQLITE_TXN_NONE || to->autoCommit) return SQLITE_MISUSE;
+    int rc = sqlcipherkit_begin_writing(to);
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof numbers / sizeof *numbers; i++) {
         u32 value = 0;
         sqlite3BtreeGetMeta(source, numbers[i].number, &value);
@@ -39,7 +39,7 @@ int sqlcipherkit_copy_header(sqlite3 *from, const char *schema, sqlite3 *to) {
 
 int sqlcipherkit_make_tree(sqlite3 *to, int is_table, unsigned int *root) {
     if (to->autoCommit) return SQLITE_MISUSE;
-    int rc = sqlcipherkit_begin_writing(to->aDb[0].pBt);
+    int rc = sqlcipherkit_begin_writing(to);
     if (rc == SQLITE_OK) rc = sqlite3BtreeCreateTable(to->aDb[0].pBt, root, is_table ? BTREE_INTKEY : BTREE_BLOBKEY);
     return rc;
 }
@@ -48,9 +48,9 @@ static int sqlcipherkit_open_tree(sqlcipherkit_tree *tree, sqlite3 *db, Btree *b
     tree->db = db;
     tree->btree = btree;
     if (!is_table && (tree->keys = sqlite3KeyInfoAlloc(db, 1, 0)) == NULL) return SQLITE_NOMEM;
-    BtCursor *cursor = sqlite3_malloc64((size_t)sqlite3BtreeCursorSize());
+    BtCursor *cursor = sqlite3_malloc64(sizeof *cursor);
     if (cursor == NULL) return SQLITE_NOMEM;
-    sqlite3BtreeCursorZero(cursor);
+    memset(cursor, 0, sizeof *cursor);
     int rc = sqlite3BtreeCursor(btree, root, writes ? BTREE_WRCSR : 0, tree->keys, cursor);
     if (rc == SQLITE_OK) {
         tree->cursor = cursor;
@@ -67,9 +67,9 @@ int sqlcipherkit_open_trees(
     *opened = NULL;
     Btree *source = sqlcipherkit_btree(from, schema), *target = to->aDb[0].pBt;
     /* A cursor reads pages without asking for a lock. */
-    if (source == NULL || sqlite3BtreeTxnState(source) == SQLITE_TXN_NONE) return SQLITE_MISUSE;
+    if (source == NULL || sqlite3_txn_state(from, schema) == SQLITE_TXN_NONE) return SQLITE_MISUSE;
     const int needed = is_filled ? SQLITE_TXN_WRITE : SQLITE_TXN_READ;
-    if (sqlite3BtreeTxnState(target) < needed) return SQLITE_MISUSE;
+    if (sqlite3_txn_state(to, "main") < needed) return SQLITE_MISUSE;
     sqlcipherkit_trees *trees = sqlite3_malloc64(sizeof *trees);
     if (trees == NULL) return SQLITE_NOMEM;
     memset(trees, 0, sizeof *trees);

@@ -16,27 +16,38 @@ static int sqlcipherkit_is_copy(const sqlite3 *db, int index) {
     return sqlcipherkit_vacuumed.db == db && (db->mDbFlags & DBFLAG_Vacuum) && index == sqlcipherkit_vacuumed.attached;
 }
 
-/* The next token of a text that is no space and no comment; 0 at its end. */
-static int sqlcipherkit_next_token(const unsigned char **text) {
-    int kind = TK_SPACE;
-    while (**text != 0 && (kind == TK_SPACE || kind == TK_COMMENT)) *text += sqlite3GetToken(*text, &kind);
-    return kind == TK_SPACE || kind == TK_COMMENT ? 0 : kind;
+/* Goes to the next token of a text that is no space and no comment. Returns its kind, and its length, which is 0 at the end. */
+static int sqlcipherkit_next_token(const char **text, long long *count) {
+    int kind = SQLCIPHERKIT_TOKEN_BLANK;
+    *text += *count;
+    while ((*count = sqlcipherkit_token(*text, &kind)) > 0
+           && (kind == SQLCIPHERKIT_TOKEN_BLANK || kind == SQLCIPHERKIT_TOKEN_COMMENT)) *text += *count;
+    return kind;
+}
+
+static int sqlcipherkit_is_word(const char *text, long long count, const char *word) {
+    return count == (long long)strlen(word) && sqlite3_strnicmp(text, word, (int)count) == 0;
 }
 
 /* Returns whether a text of the schema makes an object in the database that it is run for, and nothing else: VACUUM runs the texts
  * of tables and indexes, and a file may have others. A temporary table would take the place of the one that is copied. */
-static int sqlcipherkit_makes_own_object(const unsigned char *text) {
-    int kind = sqlcipherkit_next_token(&text);
-    if (kind != TK_CREATE) return 0;
-    kind = sqlcipherkit_next_token(&text);
-    if (kind == TK_UNIQUE) kind = sqlcipherkit_next_token(&text);
-    if (kind != TK_TABLE && kind != TK_INDEX) return 0;
+static int sqlcipherkit_makes_own_object(const char *text) {
+    long long count = 0;
+    sqlcipherkit_next_token(&text, &count);
+    if (!sqlcipherkit_is_word(text, count, "CREATE")) return 0;
+    sqlcipherkit_next_token(&text, &count);
+    if (sqlcipherkit_is_word(text, count, "UNIQUE")) sqlcipherkit_next_token(&text, &count);
+    if (!sqlcipherkit_is_word(text, count, "TABLE") && !sqlcipherkit_is_word(text, count, "INDEX")) return 0;
     /* The name, without that of a schema before it. */
-    if (sqlcipherkit_next_token(&text) == 0 || sqlcipherkit_next_token(&text) == TK_DOT) return 0;
-    while ((kind = sqlcipherkit_next_token(&text)) != 0 && kind != TK_SEMI) {
-        if (kind == TK_ILLEGAL) return 0;
+    sqlcipherkit_next_token(&text, &count);
+    if (count == 0) return 0;
+    int kind = sqlcipherkit_next_token(&text, &count);
+    if (sqlcipherkit_is_word(text, count, ".")) return 0;
+    for (; count > 0 && kind != SQLCIPHERKIT_TOKEN_SEMICOLON; kind = sqlcipherkit_next_token(&text, &count)) {
+        if (kind == SQLCIPHERKIT_TOKEN_UNREADABLE) return 0;
     }
-    return sqlcipherkit_next_token(&text) == 0;
+    sqlcipherkit_next_token(&text, &count);
+    return count == 0;
 }
 
 static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
@@ -52,7 +63,7 @@ static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
     int rc = sql == NULL ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql, -1, &texts, NULL);
     sqlite3_free(sql);
     while (rc == SQLITE_OK && (rc = sqlite3_step(texts)) == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(texts, 0);
+        const char *text = (const char *)sqlite3_column_text(texts, 0);
         rc = text == NULL ? SQLITE_NOMEM : SQLITE_OK;
         if (rc != SQLITE_OK || sqlcipherkit_makes_own_object(text)) continue;
         sqlite3SetString(error, db, "the schema's text for an object of this database creates something else: it is not run");

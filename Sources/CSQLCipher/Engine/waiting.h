@@ -23,7 +23,8 @@ static i64 sqlcipherkit_microseconds(sqlite3 *db) {
     return (i64)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 #else
     i64 milliseconds = 0;
-    sqlite3OsCurrentTimeInt64(db->pVfs, &milliseconds);
+    sqlite3_vfs *const vfs = sqlite3_vfs_find(NULL);
+    vfs->xCurrentTimeInt64(vfs, &milliseconds);
     return milliseconds * 1000;
 #endif
 }
@@ -44,10 +45,10 @@ static sqlcipherkit_wait *sqlcipherkit_go_on_waiting(sqlite3 *db, int count) {
     if (count == 0) {
         wait->start = sqlcipherkit_microseconds(db);
         /* An interrupt before the first statement has no effect, as in sqlite3_step(). */
-        if (db->nVdbeActive == 0) AtomicStore(&db->u1.isInterrupted, 0);
+        if (db->nVdbeActive == 0) __atomic_store_n(&db->u1.isInterrupted, 0, __ATOMIC_RELAXED);
     }
-    if (db->xProgress != NULL && db->xProgress(db->pProgressArg)) AtomicStore(&db->u1.isInterrupted, 1);
-    wait->is_interrupted = AtomicLoad(&db->u1.isInterrupted) != 0;
+    if (db->xProgress != NULL && db->xProgress(db->pProgressArg)) __atomic_store_n(&db->u1.isInterrupted, 1, __ATOMIC_RELAXED);
+    wait->is_interrupted = sqlite3_is_interrupted(db);
     return wait->is_interrupted ? NULL : wait;
 }
 
@@ -57,7 +58,7 @@ static int sqliteDefaultBusyCallback(void *argument, int count) {
     if (wait == NULL) return 0;
     const i64 waited = sqlcipherkit_microseconds(db) - wait->start, left = (i64)db->busyTimeout * 1000 - waited;
     if (left <= 0) return 0;
-    sqlite3OsSleep(db->pVfs, (int)(left < wait_between ? left : wait_between));
+    db->pVfs->xSleep(db->pVfs, wait_between);
     return 1;
 }
 
@@ -73,7 +74,7 @@ int sqlcipherkit_take_interrupted_wait(sqlite3 *db) {
 #endif
 
 /* Durability is fitted wherever a transaction begins to write (durability.h). */
-static SQLITE_NOINLINE int btreeBeginTrans(Btree *btree, int writes, int *version) {
+static SQLCIPHERKIT_OUTLINE int btreeBeginTrans(Btree *btree, int writes, int *version) {
     const int rc = upstream_btreeBeginTrans(btree, writes, version);
     if (writes && rc == SQLITE_OK) sqlcipherkit_fit_durability(btree);
     return rc;

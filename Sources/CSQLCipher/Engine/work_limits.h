@@ -5,7 +5,7 @@
  */
 #include "../include/work_limits.h"
 
-#define NO_MEMORY_LIMIT LARGEST_INT64
+#define NO_MEMORY_LIMIT INT64_MAX
 
 static _Thread_local i64 memory_left = NO_MEMORY_LIMIT;
 static _Thread_local int memory_was_refused;
@@ -44,7 +44,7 @@ static void sqlcipherkit_count_memory(void) {
 
 struct sqlcipherkit_memory_limit sqlcipherkit_limit_memory(i64 bytes) {
     struct sqlcipherkit_memory_limit limit = {.left = NO_MEMORY_LIMIT, .outer = memory_left};
-    if (bytes >= 0) memory_left = limit.left = MIN(bytes, limit.outer);
+    if (bytes >= 0) memory_left = limit.left = sqlcipherkit_lesser(bytes, limit.outer);
     memory_was_refused = 0;
     return limit;
 }
@@ -62,7 +62,8 @@ int sqlcipherkit_end_memory_limit(struct sqlcipherkit_memory_limit limit) {
 i64 sqlcipherkit_rows_stepped(sqlite3 *db) {
     i64 rows = 0;
     /* OP_Next counts in the counter that its P5 names: that of full scans, or the first one, which has no name. */
-    for (const Vdbe *statement = db->pVdbe; statement != NULL; statement = statement->pVNext) {
+    for (sqlite3_stmt *next = sqlite3_next_stmt(db, NULL); next != NULL; next = sqlite3_next_stmt(db, next)) {
+        const Vdbe *statement = (const Vdbe *)next;
         rows += (i64)statement->aCounter[0] + statement->aCounter[SQLITE_STMTSTATUS_FULLSCAN_STEP];
     }
     return rows;
@@ -70,7 +71,8 @@ i64 sqlcipherkit_rows_stepped(sqlite3 *db) {
 
 int sqlcipherkit_has_ended(sqlite3 *db) {
     int running = 0, ended = 0;
-    for (const Vdbe *statement = db->pVdbe; statement != NULL; statement = statement->pVNext) {
+    for (sqlite3_stmt *next = sqlite3_next_stmt(db, NULL); next != NULL; next = sqlite3_next_stmt(db, next)) {
+        const Vdbe *statement = (const Vdbe *)next;
         running += statement->eVdbeState == VDBE_RUN_STATE && statement->pResultRow == NULL;
         ended |= statement->eVdbeState == VDBE_HALT_STATE;
     }

@@ -98,4 +98,14 @@ import TestSupport
         try db.execute("INSERT INTO fts(fts) VALUES ('optimize')")
         #expect(try db.fullText("fts").passesIntegrityCheck())
     }
+
+    /// The lengths of these two words differ by the same bit as their last letters do.
+    @Test(arguments: ["full", "column", "none"]) func checkDistinguishesWordsOfDifferentLengths(detail: String) throws {
+        let db = try Connection(.memory)
+        try db.execute(SQL(raw: "CREATE VIRTUAL TABLE word USING fts5(body, detail = \(detail))"))
+        try db.execute("INSERT INTO word VALUES ('w1 w10'), ('w1')")
+        #expect(try db.fullText("word").passesIntegrityCheck())
+        try db.execute("UPDATE word_content SET c0 = 'w10' WHERE id = 2")
+        #expect(try !db.fullText("word").passesIntegrityCheck())
+    }
 }
