@@ -48,7 +48,7 @@ private let openDirectory: OpenDirectory = {
         let db = try connection(name)
         try db.query("BEGIN")
         try db.query("INSERT INTO t VALUES (1)")
-        // What the removal of its name leaves of the file.
+        // The open file stays readable after its name is removed.
         let journal = try #require(FileHandle(forReadingAtPath: folder.path(name + "-journal")))
         try db.query("COMMIT")
         #expect(try db.query("SELECT count(*) FROM t") == ["1"])

@@ -284,7 +284,7 @@ import TestSupport
     // MARK: A copy that writes nonsense
 
     /// Puts a value at its bounds, or at random, into a copy's log, or changes rows that keep their times: its messages have it
-    /// then, validly sealed, and some have all its rows. What it says of others stays: whoever has the key can write in another's
+    /// then, validly sealed, and some have all its rows. What it says of others stays: a holder of the key can write in another's
     /// name.
     /// - Returns: a description of the change.
     private static func spoil(_ db: Connection, _ random: inout SeededGenerator, _ now: Date) throws -> String {
