@@ -168,6 +168,12 @@ static long long finish_insert_mixed(void) {
     return result;
 }
 
+/* All rows are there before. */
+static void prepare_upsert(void) {
+    fill(CREATE_MIXED, FILL_MIXED, rows(INSERT_MIXED_ROWS));
+    statement = prepare(UPSERT_MIXED);
+}
+
 /* --- Look-ups --- */
 
 static void fill_lookup(void) {
@@ -207,6 +213,29 @@ static long long update_mixed(void) {
 }
 
 static long long finish_update(void) { return number(CHECK_MIXED); }
+
+static void create_observed(void) {
+    execute(CREATE_SHARED);
+    statement = prepare(INSERT_SHARED);
+}
+
+static long long write_observed(void) {
+    long long count = rows(OBSERVED_WRITES);
+    for (long long n = 0; n < count; n++) {
+        check(sqlite3_bind_text(statement, 1, TITLE_TEXT, sizeof TITLE_TEXT - 1, SQLITE_TRANSIENT));
+        execute("BEGIN IMMEDIATE");
+        check(sqlite3_step(statement));
+        check(sqlite3_reset(statement));
+        execute("COMMIT");
+    }
+    return 0;
+}
+
+static long long finish_observed(void) {
+    long long result = number(COUNT_SHARED);
+    execute(CLEAR_SHARED);
+    return result;
+}
 
 static void fill_talks(int latest) {
     execute(CREATE_TALKS);
@@ -381,6 +410,14 @@ const struct workload workloads[] = {
     {"lookup-record-id", fill_lookup, lookup_pk, 0},
     {"lookup-record-query", fill_lookup, lookup_pk, 0},
     {"update-record", prepare_update, update_mixed, finish_update},
+    {"insert-plain-returning", create_mixed, insert_mixed, finish_insert_mixed},
+    {"insert-plain-all", create_mixed, insert_mixed, finish_insert_mixed},
+    {"upsert-plain-returning", prepare_upsert, insert_mixed, finish_update},
+    {"insert-record-returning", create_mixed, insert_mixed, finish_insert_mixed},
+    {"insert-record-all", create_mixed, insert_mixed, finish_insert_mixed},
+    {"upsert-record-returning", prepare_upsert, insert_mixed, finish_update},
+    {"write-unobserved", create_observed, write_observed, finish_observed},
+    {"write-observed", create_observed, write_observed, finish_observed},
     {"lookup-pk", fill_lookup, lookup_pk, 0},
     {"lookup-pk-text", fill_lookup, lookup_pk, 0},
     {"lookup-pk-arguments", fill_lookup, lookup_pk, 0},

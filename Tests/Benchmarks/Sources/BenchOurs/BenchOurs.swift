@@ -36,6 +36,14 @@ enum BenchOurs {
             ("lookup-record-id", { try lookUpRecords($0) { db, id in try db.fetchOne(RecordMixed.self, id: id) } }),
             ("lookup-record-query", { try lookUpRecords($0) { db, id in try db.fetchOne(RecordMixed.filter { $0.id == id }) } }),
             ("update-record", updateRecords),
+            ("insert-plain-returning", { try insertMixed($0, plainMixed) { db, record in try db.insert(&record) } }),
+            ("insert-plain-all", { try insertAllMixed($0, plainMixed) }),
+            ("upsert-plain-returning", { try upsertMixed($0, plainMixed) { db, record in try db.upsert(&record) } }),
+            ("insert-record-returning", { try insertMixed($0, recordMixed) { db, record in try db.insert(&record) } }),
+            ("insert-record-all", { try insertAllMixed($0, recordMixed) }),
+            ("upsert-record-returning", { try upsertMixed($0, recordMixed) { db, record in try db.upsert(&record) } }),
+            ("write-unobserved", { try writeObserved($0, observers: 0) }),
+            ("write-observed", { try writeObserved($0, observers: Int(OBSERVERS)) }),
             ("lookup-pk", lookupByPrimaryKey),
             ("lookup-pk-text", {
                 try lookupByPrimaryKeyInText($0) { db, id in

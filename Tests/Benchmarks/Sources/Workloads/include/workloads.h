@@ -21,6 +21,8 @@
 #define SHARED_SCANS 10
 #define SHARED_WRITES 200
 #define SHARED_INSERTS 50
+#define OBSERVED_WRITES 20000
+#define OBSERVERS 100
 
 #define CREATE_INTS "CREATE TABLE ints(i0 INTEGER, i1 INTEGER, i2 INTEGER, i3 INTEGER, i4 INTEGER, i5 INTEGER, i6 INTEGER, i7 INTEGER, i8 INTEGER, i9 INTEGER)"
 #define FILL_INTS "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO ints SELECT i, i + 1, i * 7, i * 31, i * 1009 % 1000003, i & 255, -i, i * 65537, i % 10, i / 3 FROM n"
@@ -35,6 +37,7 @@
 #define SELECT_MIXED "SELECT id, score, title, body FROM mixed"
 #define SELECT_MIXED_BY_ID "SELECT id, score, title, body FROM mixed WHERE id = ?"
 #define INSERT_MIXED "INSERT INTO mixed VALUES (?, ?, ?, ?)"
+#define UPSERT_MIXED "INSERT INTO mixed VALUES (?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET score = excluded.score, title = excluded.title, body = excluded.body"
 #define UPDATE_MIXED "UPDATE mixed SET score = ? WHERE id = ?"
 #define CHECK_MIXED "SELECT coalesce(sum(id + CAST(score AS INTEGER) + length(title) + length(body)), 0) FROM mixed"
 #define CLEAR_MIXED "DELETE FROM mixed"
