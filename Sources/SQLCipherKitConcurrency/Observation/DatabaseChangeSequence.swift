@@ -63,10 +63,10 @@ extension DatabaseWriter {
 
 /// Registers one loop for as long as it is allocated.
 private final class ChangeCollector: Sendable {
-    private let listener = ChangeListener()
+    private let listener: ChangeListener
     private let database: DatabaseWriter
 
-    init(_ database: DatabaseWriter) { self.database = database }
+    init(_ database: DatabaseWriter) { (self.database, listener) = (database, ChangeListener(database.observers)) }
 
     deinit { database.observers.remove(listener) }
 
@@ -101,9 +101,15 @@ private final class ChangeListener: CommitObserver {
     }
 
     private let state = Lock(State())
+    private let registry: ObserverRegistry
     let events = ObservationEvents()
 
-    func watch(_ region: DatabaseRegion) { state.withLock { $0.region = region } }
+    init(_ registry: ObserverRegistry) { self.registry = registry }
+
+    func watch(_ region: DatabaseRegion) {
+        state.withLock { $0.region = region }
+        registry.settle(self, on: region)
+    }
 
     /// The changes collected so far, or nil if there are none.
     func take() throws -> DatabaseChanges? {
@@ -126,7 +132,7 @@ private final class ChangeListener: CommitObserver {
         if isEvent { events.signal() }
     }
 
-    func schemaChanged(_ db: OpaquePointer) { state.withLock { $0.region = $0.region?.resolved(db) } }
+    func schemaChanged(_ db: OpaquePointer) { if let region = state.withLock({ $0.region }) { watch(region.resolved(db)) } }
 
     func fail(_ error: any Error) {
         state.withLock { $0.failure = error }

@@ -30,9 +30,16 @@ final class ObservationListener: CommitObserver {
     }
 
     private let state = Lock(State())
+    private let registry: ObserverRegistry
     let events = ObservationEvents()
     /// For the time when the last result expires.
     private let alarm = ObservationAlarm()
+
+    /// Hears of commits until the registry forgets it.
+    init(_ registry: ObserverRegistry) {
+        self.registry = registry
+        registry.add(self)
+    }
 
     // MARK: Commits
 
@@ -76,6 +83,7 @@ final class ObservationListener: CommitObserver {
             state.isDirty = false
             state.fetch = fetch
             state.missed = []
+            registry.unsettle(self)
         }
     }
 
@@ -86,6 +94,7 @@ final class ObservationListener: CommitObserver {
             state.fetch = 0
             if !state.missed.isEmpty { state.isDirty = true }
             state.missed = []
+            registry.settle(self, on: state.region)
         }
     }
 
@@ -98,6 +107,7 @@ final class ObservationListener: CommitObserver {
             state.snapshot = snapshot
             if state.missed.touch(region, after: snapshot) { state.isDirty = true }
             state.missed = []
+            registry.settle(self, on: region)
             return true
         }
         if isCurrent { wait(until: expiry) }

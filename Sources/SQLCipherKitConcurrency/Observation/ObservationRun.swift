@@ -46,8 +46,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
     private let threads = NSLock()
 
     init(_ source: ObservationSource<Element>, interval: Duration?) {
-        let listener = ObservationListener()
-        source.database.observers.add(listener)
+        let listener = ObservationListener(source.database.observers)
         (self.source, self.listener) = (source, listener)
         poll = interval.map { ObservationPoll(source.database, every: $0, listener) }
     }

@@ -6,19 +6,62 @@ import SQLCipherKitCore
 package final class ObserverRegistry: Sendable {
     private struct State {
         var observers: [ObjectIdentifier: any CommitObserver] = [:]
+        /// The observers that hear of every commit: they are reading, or any commit matters to them.
+        var unsettled: [ObjectIdentifier: any CommitObserver] = [:]
+        /// The other observers with their columns, by the tables that matter to them.
+        var settled: [DatabaseTable: [ObjectIdentifier: (observer: any CommitObserver, columns: UInt64)]] = [:]
+        /// The tables of each settled observer.
+        var tables: [ObjectIdentifier: [DatabaseTable]] = [:]
         var isInstalled = false
         /// True if a call waits for the writer to install the hook.
         var isInstalling = false
+
+        mutating func unsettle(_ id: ObjectIdentifier) {
+            for table in tables.removeValue(forKey: id) ?? [] {
+                settled[table]?[id] = nil
+                if settled[table]?.isEmpty == true { settled[table] = nil }
+            }
+            unsettled[id] = observers[id]
+        }
+
+        /// The observers to which a commit may matter. One that has several of its tables may be there several times.
+        func concerned(by changes: DatabaseChanges) -> [any CommitObserver] {
+            if changes.isSchemaChanged || changes.isUnknown { return Array(observers.values) }
+            var found = Array(unsettled.values)
+            for table in changes.changes.keys { found += (settled[table] ?? [:]).values.lazy.map(\.observer) }
+            return found
+        }
     }
 
     private let state = Lock(State())
 
     private var all: [any CommitObserver] { state.withLock { Array($0.observers.values) } }
 
-    func add(_ observer: any CommitObserver) { state.withLock { $0.observers[ObjectIdentifier(observer)] = observer } }
+    func add(_ observer: any CommitObserver) {
+        let id = ObjectIdentifier(observer)
+        state.withLock { state in (state.observers[id], state.unsettled[id]) = (observer, observer) }
+    }
 
     func remove(_ observer: any CommitObserver) {
-        _ = state.withLock { $0.observers.removeValue(forKey: ObjectIdentifier(observer)) }
+        let id = ObjectIdentifier(observer)
+        state.withLock { state in
+            state.observers[id] = nil
+            state.unsettle(id)
+        }
+    }
+
+    /// Notifies an observer of each commit, until it settles. Call this before it reads.
+    func unsettle(_ observer: any CommitObserver) { state.withLock { $0.unsettle(ObjectIdentifier(observer)) } }
+
+    /// Notifies an observer only of commits that may touch a region: a commit to other tables costs the writer nothing for it.
+    func settle(_ observer: any CommitObserver, on region: DatabaseRegion) {
+        let id = ObjectIdentifier(observer)
+        state.withLock { state in
+            state.unsettle(id)
+            guard !region.isEverything, state.unsettled.removeValue(forKey: id) != nil else { return }
+            for (table, columns) in region.columns { state.settled[table, default: [:]][id] = (observer, columns.bits) }
+            state.tables[id] = Array(region.columns.keys)
+        }
     }
 
     // MARK: The hook
@@ -124,13 +167,22 @@ package final class ObserverRegistry: Sendable {
     /// - Returns: whether there are any observers.
     private func notify(_ changes: DatabaseChanges, by writer: Connection?) -> Bool {
         let observers = state.withLock { state in
-            if state.observers.isEmpty { state.isInstalled = false }
-            return Array(state.observers.values)
+            if state.observers.isEmpty {
+                state.isInstalled = false
+                return nil as [any CommitObserver]?
+            }
+            return state.concerned(by: changes)
         }
+        guard let observers else { return false }
         for observer in observers { observer.notify(changes) }
         if changes.isSchemaChanged, let handle = writer?.handle { for observer in observers { observer.schemaChanged(handle) } }
-        return !observers.isEmpty
+        return true
     }
 
-    private func interest(in table: DatabaseTable) -> UInt64 { all.reduce(0) { $0 | $1.interest(in: table) } }
+    private func interest(in table: DatabaseTable) -> UInt64 {
+        let (columns, unsettled) = state.withLock { state in
+            ((state.settled[table] ?? [:]).values.reduce(0) { $0 | $1.columns }, Array(state.unsettled.values))
+        }
+        return unsettled.reduce(columns) { $0 | $1.interest(in: table) }
+    }
 }

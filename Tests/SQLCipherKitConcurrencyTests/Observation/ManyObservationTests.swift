@@ -89,6 +89,22 @@ import TestSupport
         #expect(try await isThere.next() == true)
     }
 
+    /// Commits to a table that mattered to no observation matter as soon as one reads it.
+    @Test(.timeLimit(.minutes(1)), arguments: Store.allCases) func tableMattersOnceItIsRead(store: Store) async throws {
+        let database = try store.open(folder)
+        try await database.write { db in try db.execute("CREATE TABLE other(x)") }
+        var values = database.observe { db in
+            let notes = try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
+            return notes == 0 ? 0 : notes + 10 * (try db.fetchOne(Int.self, "SELECT count(*) FROM other") ?? 0)
+        }.makeAsyncIterator()
+        #expect(try await values.next() == 0)
+        try await database.write { db in try db.execute("INSERT INTO other VALUES (1)") }
+        try await database.write { db in try db.execute("INSERT INTO note(title) VALUES ('x')") }
+        #expect(try await values.next() == 11)
+        try await database.write { db in try db.execute("INSERT INTO other VALUES (2)") }
+        #expect(try await values.next() == 21)
+    }
+
     private final class Cancelled: Sendable {
         private let task = Lock<Task<Void, any Error>?>(nil)
 
