@@ -11,6 +11,16 @@ struct VendorScriptTests {
         return (try #require(carrier.file), try #require(carrier.sha256), try #require(carrier.bytes))
     }
 
+    /// The folder that `--from` takes: of the archive, or a tree if the first carrier is one, which has no archive.
+    static func source() throws -> String {
+        guard try Pins.load().upstream("SQLCipher").carriers?.first?.kind == "tree" else {
+            return try archive().deletingLastPathComponent().path
+        }
+        return try #require(
+            ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_TREE"],
+            "the engine is pinned from a tree: SQLCIPHERKIT_TEST_TREE must name it")
+    }
+
     /// The verified archive that scripts/test has put into the cache.
     static func archive() throws -> URL {
         let environment = ProcessInfo.processInfo.environment

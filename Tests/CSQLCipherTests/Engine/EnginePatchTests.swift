@@ -8,7 +8,7 @@ import Testing
     /// Runs a program in Python that has `patches`, the list `written`, and upstream's `source`.
     private func python(_ code: String) throws -> [Substring] {
         let folder = try TemporaryFolder()
-        let archive = try VendorScriptTests.archive().deletingLastPathComponent().path
+        let archive = try VendorScriptTests.source()
         let vendor = try Command.run(
             Repository.file("scripts/vendor").path, ["--unpatched", folder.url.path, "--from", archive])
         try #require(vendor.status == 0, "\(vendor.errors)")
@@ -30,7 +30,7 @@ import Testing
 
     @Test func patchDiffTurnsUpstreamIntoOurs() throws {
         let folder = try TemporaryFolder()
-        let archive = try VendorScriptTests.archive().deletingLastPathComponent().path
+        let archive = try VendorScriptTests.source()
         let script = Repository.file("scripts/vendor").path
         #expect(try Command.run(script, ["--unpatched", folder.url.path, "--from", archive]).status == 0)
         let diff = try Command.run(script, ["--diff", "--from", archive])
