@@ -435,20 +435,54 @@ struct HiddenRowIDs {
 
     func contains(_ table: String) -> Bool { tables.contains { $0.name == table } }
 
-    /// Meanwhile `oid` is the row id, and the column has another name. The schema's texts are as before afterwards.
+    /// Meanwhile `oid` is the row id, and the column has another name.
+    ///
+    /// The schema's texts are changed, as SQLite 3.54 lets no ALTER TABLE rename a column with such a name.
     func whileNamed(_ body: () throws -> Void) throws {
+        if tables.isEmpty { return try body() }
         let texts: [(Int64, String)] = try tables.flatMap { table, _ in
-            try copy.fetchAll("SELECT rowid, sql FROM sqlite_schema WHERE tbl_name = \(table) COLLATE NOCASE AND sql IS NOT NULL")
+            try copy.fetchAll("""
+                SELECT rowid, sql FROM sqlite_schema
+                WHERE type IN ('table', 'index') AND tbl_name = \(table) COLLATE NOCASE AND sql IS NOT NULL
+                """)
         }
-        func rename(_ table: String, _ from: String, _ to: String) throws {
-            let names = [from, to].map(\.quotedSQLIdentifier).joined(separator: " TO ")
-            try copy.execute(SQL(raw: "ALTER TABLE \(copy.main.qualified(table)) RENAME COLUMN \(names)"))
-        }
-        for (table, column) in tables { try rename(table, column, Self.name) }
+        try write(texts.map { ($0, Self.renamed($1)) })
         try body()
-        for (table, column) in tables { try rename(table, Self.name, column) }
+        try write(texts)
+    }
+
+    private func write(_ texts: [(id: Int64, text: String)]) throws {
         for (id, text) in texts { try copy.execute("UPDATE sqlite_schema SET sql = \(text) WHERE rowid = \(id)") }
+        try copy.readSchemaAgain()
+    }
+
+    /// The text of a table or an index with another name for its column `oid`. A function, a collation or another table of that
+    /// name keeps it, and so does a string, except where a column is defined.
+    private static func renamed(_ text: String) -> String {
+        var tokens = SQLTokens(text), parts: [(text: String, isColumn: Bool)] = []
+        var depth = 0, last = 0
+        while let token = tokens.nextPart() {
+            let written = tokens.text(token), before = parts.isEmpty ? "" : parts[last].text
+            var isColumn = depth > 0 && !before.isSameName(as: "COLLATE")
+            isColumn = isColumn && tokens.name(token)?.isSameName(as: "oid") == true
+            if written.hasPrefix("'"), depth != 1 || before != "(" && before != "," { isColumn = false }
+            parts.append((written, isColumn))
+            if token.kind == .blank || token.kind == .comment { continue }
+            if token.kind == .opening { parts[last].isColumn = false }
+            depth += token.kind == .opening ? 1 : token.kind == .closing ? -1 : 0
+            last = parts.count - 1
+        }
+        return parts.map { $0.isColumn ? name.quotedSQLIdentifier : $0.text }.joined()
     }
 
     private static let name = "sqlcipherkit hidden"
+}
+
+extension Connection {
+    /// Makes SQLite read a schema whose text was written, which may be written again afterwards.
+    func readSchemaAgain() throws {
+        try execute("PRAGMA writable_schema = RESET")
+        _ = try fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema")
+        try execute("PRAGMA writable_schema = ON")
+    }
 }

@@ -80,10 +80,7 @@ struct StoredObjects {
             try copy.execute(
                 "INSERT INTO sqlite_schema VALUES (\(entry.type), \(entry.name), \(entry.table), \(Int(root)), \(entry.sql))")
         }
-        // Makes SQLite read the schema.
-        try copy.execute("PRAGMA writable_schema = RESET")
-        _ = try copy.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema")
-        try copy.execute("PRAGMA writable_schema = ON")
+        try copy.readSchemaAgain()
         return roots
     }
 

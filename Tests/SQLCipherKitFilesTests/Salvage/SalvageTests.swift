@@ -270,8 +270,9 @@ import TestSupport
         configuration.journalMode = .wal
         let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         let texts = [
-            "CREATE TABLE hidden(rowid TEXT, \"_rowid_\", oid INTEGER CHECK (oid > 0), twice AS (oid * 2))",
-            "CREATE INDEX hidden_oid ON hidden(oid, rowid)",
+            "CREATE TABLE hidden(rowid TEXT, \"_rowid_\", oid/**/INTEGER CHECK (oid > 0), twice AS (oid * 2) "
+                + "CHECK (twice <> 'oid'))",
+            "CREATE INDEX hidden_oid ON hidden(oid, rowid, twice || 'oid')",
         ]
         for text in texts { try db.execute(SQL(raw: text)) }
         try db.execute("CREATE VIEW shown AS SELECT oid FROM hidden")
