@@ -55,8 +55,8 @@ import TestSupport
         ]
     }
 
-    /// The state that a key pragma would change.
-    private func state() throws -> [String] {
+    /// The settings that a key pragma would change.
+    private func settings() throws -> [String] {
         var state = try db.fetchAll(String.self, "PRAGMA cipher_settings")
         state += try db.fetchAll(String.self, "PRAGMA cipher_default_settings")
         for name in [
@@ -64,6 +64,12 @@ import TestSupport
         ] {
             state.append("\(name) \(try db.fetchOne(String.self, SQL(raw: "PRAGMA \(name)")) ?? "nil")")
         }
+        return state
+    }
+
+    /// The settings, the content and the file.
+    private func state() throws -> [String] {
+        var state = try settings()
         state.append("\(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)")
         state.append(try Data(contentsOf: URL(fileURLWithPath: path)).base64EncodedString())
         return state
@@ -209,19 +215,24 @@ import TestSupport
 
     /// The text of a schema is compiled whenever the schema is read.
     @Test func pragmasInSchemaTextChangeNothing() throws {
-        let before = try state().dropLast()
+        let before = try settings()
         try db.execute("PRAGMA writable_schema = ON")
         try db.execute("UPDATE sqlite_schema SET sql = 'CREATE TABLE t(x); PRAGMA rekey = ''hunter2''' WHERE name = 't'")
         let view = "CREATE VIEW v AS SELECT 1; PRAGMA cipher_default_kdf_iter = 1"
         try db.execute("INSERT INTO sqlite_schema VALUES ('view', 'v', 'v', 0, \(view))")
         try db.execute("PRAGMA writable_schema = RESET")
         _ = try? db.fetchAll(Int.self, "SELECT * FROM v")
-        #expect(try state().dropLast() == before)
+        #expect(try settings() == before)
         try queue.close()
         db.close()
-        let again = try Connection(.file(path), key: .passphrase("the old key").quick)
-        #expect(try again.fetchOne(Int.self, "SELECT x FROM t") == 42)
-        #expect(try again.fetchOne(String.self, "PRAGMA cipher_default_kdf_iter") == "256000")
+        do {
+            let again = try Connection(.file(path), key: .passphrase("the old key").quick)
+            #expect(try again.fetchOne(Int.self, "SELECT x FROM t") == 42)
+            #expect(try again.fetchOne(String.self, "PRAGMA cipher_default_kdf_iter") == "256000")
+        } catch let error as DatabaseError {
+            // SQLite 3.54 refuses a schema whose text has a second statement. Another key would be `.notADatabase`.
+            #expect(error.code.primary == .corrupt, "\(error)")
+        }
     }
 
     /// Databases that SQL attaches in memory, and VACUUM's copy, have the key and the settings of the main database.
