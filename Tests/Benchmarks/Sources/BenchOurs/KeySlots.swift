@@ -10,7 +10,7 @@ func openWithSlots(_ settings: Settings) throws -> Workload {
     try db.execute("CREATE TABLE t(x)")
     try db.execute("INSERT INTO t VALUES (1)")
     return Workload {
-        let db = try Connection(location, key: .slots(secret: .passphrase("correct horse"), first: "laptop"))
+        let db = try Connection(location, key: .slots(secret: .passphrase("correct horse"), preferredSlot: "laptop"))
         defer { db.close() }
         return try db.fetchOne(Int64.self, "SELECT count(*) FROM t") ?? 0
     }

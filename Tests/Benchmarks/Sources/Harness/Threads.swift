@@ -40,7 +40,7 @@ public func waitingOnMainActor(_ body: @escaping @MainActor @Sendable () async t
             result = 0
         }
     }
-    while result == nil { RunLoop.main.run(mode: .default, before: .distantFuture) }
+    while result == nil { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }
     if let error = errors.first { throw error }
     return result ?? 0
 }
