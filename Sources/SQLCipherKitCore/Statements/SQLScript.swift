@@ -49,7 +49,10 @@ public struct SQLScript: Sendable, ExpressibleByStringLiteral {
 extension SQLScript {
     /// True if the text ends with a semicolon that ends a statement, as opposed to a semicolon inside a string, a comment or a
     /// trigger's body (<https://sqlite.org/c3ref/complete.html>). For programs that read SQL line by line. Nothing is compiled.
-    public var isComplete: Bool { !text.utf8.contains(0) && sqlite3_complete(text) == 1 }
+    public var isComplete: Bool {
+        // From SQLite 3.54 on, a comment without a line's end would be incomplete.
+        !text.utf8.contains(0) && sqlite3_complete(text + "\n") == 1
+    }
 }
 
 /// The next step after a script's row callback.
