@@ -203,13 +203,17 @@ int sqlcipherCodecAttach(sqlite3 *db, int index, const void *key, int count) {
 
 /* Replaces SQLite's function, which opens the file that an ATTACH or a VACUUM INTO names: SQL alone reaches no file. */
 static void attachFunc(sqlite3_context *context, int count, sqlite3_value **values) {
-    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(sqlite3_context_db_handle(context));
+    sqlite3 *const db = sqlite3_context_db_handle(context);
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     if (guard != NULL && guard->granted == NULL && sqlcipherkit_is_file((const char *)sqlite3_value_text(values[0]))) {
         sqlite3_result_error(context, sqlcipherkit_file_refusal, -1);
         sqlite3_result_error_code(context, SQLITE_AUTH);
         return;
     }
     upstream_attachFunc(context, count, values);
+    /* SQLite reports the default of PRAGMA synchronous for the new database, but gives its pager FULL. */
+    const Db *const added = &db->aDb[db->nDb - 1];
+    if (added->pBt != NULL) sqlite3BtreeSetPagerFlags(added->pBt, added->safety_level | (db->flags & PAGER_FLAGS_MASK));
     /* A BEGIN IMMEDIATE that was compiled before would not lock the new database. Statements that are running go on. */
-    if (guard != NULL) sqlite3ExpirePreparedStatements(sqlite3_context_db_handle(context), 1);
+    if (guard != NULL) sqlite3ExpirePreparedStatements(db, 1);
 }

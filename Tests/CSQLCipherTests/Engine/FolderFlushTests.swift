@@ -60,6 +60,22 @@ private let openDirectory: OpenDirectory = {
         #expect(try after.query("PRAGMA integrity_check") == ["ok"])
     }
 
+    /// The same for a commit in an attached database alone, which waits for the disk as one in the main database does.
+    @Test(arguments: [("flushed", "0"), ("without-flush", "1"), ("failing-flush", "1")])
+    func returnedJournalUndoesNoCommitInAnAttachedDatabase(name: String, rowsAfterPowerCut: String) throws {
+        _ = try connection(name)
+        let db = try connection("main")
+        try db.query("ATTACH '\(folder.path(name))' AS other KEY \"\(Self.key)\"")
+        #expect(try db.query("PRAGMA other.synchronous") == ["3"])
+        for sql in ["BEGIN", "INSERT INTO other.t VALUES (1)"] { try db.query(sql) }
+        let journal = try #require(FileHandle(forReadingAtPath: folder.path(name + "-journal")))
+        try db.query("COMMIT")
+        try FileManager.default.copyItem(atPath: folder.path(name), toPath: folder.path("after"))
+        try (journal.readToEnd() ?? Data()).write(to: URL(fileURLWithPath: folder.path("after-journal")))
+        let after = try RawConnection(folder.path("after"), key: Self.key)
+        #expect(try after.query("SELECT count(*) FROM t") == [rowsAfterPowerCut])
+    }
+
     /// The super-journal of a commit in two files undoes both even if it is empty, so the commit is an error. Both files have it
     /// nevertheless, until a power cut brings the super-journal back.
     @Test(arguments: ["flushed", "without-flush", "failing-flush"]) func failedFlushAfterSuperJournalIsAnError(name: String) throws {
