@@ -39,7 +39,7 @@ import TestSupport
 
     enum End: CaseIterable { case cancellation, timeout, stop }
 
-    /// The wait of `waitUntilStored` ends while the store's call goes on. `stop()` waits for that call.
+    /// The wait of `waitUntilStored` ends while the store's call goes on. `stop()` waits for that call, unless its own task is cancelled.
     @Test(arguments: End.allCases) func everyEndEndsTheWaitUntilStored(end: End) async throws {
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
@@ -68,6 +68,33 @@ import TestSupport
         #expect(store.refuses == (end == .stop))
         store.refuse()
         await replica.stop()
+        try await pool.close()
+    }
+
+    /// A cancelled task ends the replica as well, which then cancels the store's call.
+    @Test(arguments: [false, true]) func cancellationEndsTheWaitOfStop(isEarly: Bool) async throws {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
+        try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
+        try await store.asked()
+        let stopping = Task {
+            if isEarly { withUnsafeCurrentTask { $0?.cancel() } }
+            await replica.stop()
+        }
+        if !isEarly {
+            try await Task.sleep(for: .milliseconds(50))
+            stopping.cancel()
+        }
+        // If the call does not end, neither do the tests: the store answers at last, so that they say why.
+        let answer = Task {
+            try await Task.sleep(for: .seconds(20))
+            store.refuse()
+        }
+        await stopping.value
+        answer.cancel()
+        #expect(!store.refuses)
+        #expect(await replica.currentStatus.isEnded)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored() }
         try await pool.close()
     }
 

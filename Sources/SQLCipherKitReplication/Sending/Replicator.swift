@@ -248,11 +248,15 @@ public actor Replicator {
     }
 
     /// Stores the commits so far, if the store can be reached, and ends. The replica then no longer holds the database's log, and
-    /// has no key in memory. Each call returns when the replica has ended, even in a cancelled task.
+    /// has no key in memory. Each call returns when the replica has ended.
+    ///
+    /// The call waits for a store that does not answer. If the task is cancelled, before or during the call, the store's calls are
+    /// cancelled, and what is not stored yet is left for the next replica of the database.
     public func stop() async {
         isStopping = true
         nap?.cancel()
-        await loop?.value
+        let loop = loop
+        await withTaskCancellationHandler { await loop?.value } onCancel: { loop?.cancel() }
         // The pool's writer closes last. If it is busy for long, the next replica begins with a snapshot.
         guard options.persistsWAL, let pool else { return }
         // In a separate task, because the task that stops the replica may be cancelled.
