@@ -1,7 +1,9 @@
 import Foundation
+import KillPoints
 import SQLCipherKit
 import SQLCipherKitReplication
 import SQLCipherKitSync
+import Synchronization
 
 /// Statements about a database elsewhere: the commits that its replica has acknowledged, a follower's position beside its copy, and
 /// the messages between two copies.
@@ -15,6 +17,8 @@ extension SweepScenario {
         case "follow": return try following(.everyCommit)
         case "follow-whole": return try following(.wholeFile)
         case "messages": return try messages(mode, .everyCommit)
+        case "synchronize": return try synchronizing(mode, .everyCommit)
+        case "synchronize-whole": return try synchronizing(mode, .wholeFile)
         case "messages-whole": return try messages(mode, .wholeFile)
         default: return nil
         }
@@ -210,5 +214,88 @@ extension SweepScenario {
                     throw Wrong(description: "\(calls) messages had gone out, and the rows are \(found)")
                 }
             })
+    }
+
+    // MARK: - Synchronizing
+
+    /// A store on another machine, which keeps its content as it is after each object that it gets.
+    private final class KeptStore: ObjectStore {
+        private let folder: String, store: FolderStore
+        private let count = Mutex(0)
+
+        init(_ folder: String) throws { (self.folder, store) = (folder, try FolderStore(folder)) }
+
+        func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
+        func get(_ name: String) async throws -> StoredObject? { try await store.get(name) }
+        func delete(_ name: String) async throws { try await store.delete(name) }
+
+        func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
+            let version = try await store.put(name, bytes, if: condition)
+            let number = count.withLock { $0 += 1; return $0 }
+            try? FileManager.default.removeItem(atPath: "\(folder)-\(number)")
+            try FileManager.default.copyItem(atPath: folder, toPath: "\(folder)-\(number)")
+            // From here on, other machines may have the object.
+            returned()
+            return version
+        }
+    }
+
+    /// A copy that synchronizes with others through a store: what the store has got, the copy has as well.
+    private static func synchronizing(_ mode: String, _ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
+        let files = FileManager.default
+        @Sendable func synchronize(
+            _ path: String, _ peer: String, _ durability: DatabaseConfiguration.Durability, _ store: any ObjectStore, writing: [Int]
+        ) throws {
+            let queue = try DatabaseQueue(.file(path), key: one(), configuration: configuration(mode, durability))
+            let shared = ChangeStore(store, key: try one())
+            try waiting {
+                let log = try await SharedChangeLog(queue, tables: ["t"], localPeer: peer)
+                for number in writing {
+                    try await log.write { db in try write(number, db) }
+                    _ = try await log.synchronize(with: shared)
+                }
+                if writing.isEmpty { _ = try await log.synchronize(with: shared) }
+                try await queue.close()
+            }
+        }
+        @Sendable func make(_ path: String, _ peer: String) throws {
+            for suffix in ["", "-wal", "-journal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+            let db = try Connection(.file(path), key: one(), configuration: configuration(mode, .everyCommit))
+            try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+            _ = try ChangeLog(db, tables: ["t"], localPeer: peer)
+            db.close()
+        }
+        nonisolated(unsafe) var stored = 0
+        return SweepScenario(
+            prepare: { folder in
+                for name in names(in: folder + "/..") where name.hasPrefix("store") {
+                    try? files.removeItem(atPath: folder + "/../" + name)
+                }
+                try make(folder + "/a.db", "a")
+                try files.createDirectory(atPath: folder + "/../store-0", withIntermediateDirectories: true)
+            },
+            act: { folder in
+                try synchronize(folder + "/a.db", "a", durability, KeptStore(folder + "/../store"), writing: Array(1...steps))
+            },
+            check: { folder in
+                // The store's content at the power cut.
+                let again = folder + "/../store-again", other = folder + "/../other.db"
+                try? files.removeItem(atPath: again)
+                try files.copyItem(atPath: folder + "/../store-\(stored)", toPath: again)
+                try make(other, "b")
+                let store = try FolderStore(again)
+                try synchronize(other, "b", .everyCommit, store, writing: [])
+                let sent = try numbers(other), written = try numbers(folder + "/a.db")
+                guard written.starts(with: sent), Array(1...steps).starts(with: written) else {
+                    throw Wrong(description: "the store has the rows \(sent), and the database \(written)")
+                }
+                // Both go on.
+                try synchronize(folder + "/a.db", "a", durability, store, writing: [100])
+                try synchronize(other, "b", .everyCommit, store, writing: [])
+                let found = try [folder + "/a.db", other].map { try numbers($0) }, expected = written + [100]
+                guard found == [expected, expected] else { throw Wrong(description: "the copies have the rows \(found)") }
+                try expect(folder, files: ["a.db"])
+            },
+            checkReturned: { _, calls in stored = calls })
     }
 }

@@ -141,37 +141,16 @@ extension SweepScenario {
             checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/b.db", [copyKey], rows: count) } })
     }
 
-    /// Salvaging a database in its place. The rows are in whole pages, and some of them in the log alone.
+    /// Salvaging a database in its place, or to another file. The rows are in whole pages, and some of them in the log alone.
     static func salvaging(_ action: String, _ mode: String) throws -> SweepScenario? {
-        guard action == "open-salvaging" else { return nil }
+        guard ["open-salvaging", "salvage"].contains(action) else { return nil }
+        if action == "salvage" { return try salvagingToAnotherFile(mode) }
         @Sendable func open(_ folder: String) throws {
             let (db, _) = try DatabaseConverter.openOrSalvage(fileAt: folder + "/a.db", key: one())
             db.close()
         }
         return SweepScenario(
-            prepare: { folder in
-                let path = folder + "/a.db"
-                try make(path, one(), mode, rows: count)
-                let db = try Connection(.file(path), key: one())
-                try db.execute("CREATE TABLE harmed AS SELECT 1 AS x")
-                let root = try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'harmed'") ?? 2
-                if mode == "wal" {
-                    try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                    try db.execute("UPDATE t SET x = x || ' in the log'")
-                    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: path + "kept" + suffix) }
-                }
-                db.close()
-                if mode == "wal" {
-                    for suffix in ["", "-wal"] {
-                        unlink(path + suffix)
-                        try FileManager.default.moveItem(atPath: path + "kept" + suffix, toPath: path + suffix)
-                    }
-                }
-                let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-                try file.seek(toOffset: UInt64((root - 1) * 4096 + 100))
-                try file.write(contentsOf: Data(repeating: 0, count: 50))
-                try file.close()
-            },
+            prepare: { try damage($0, mode) },
             act: { folder in
                 try open(folder)
                 returned()
@@ -186,6 +165,72 @@ extension SweepScenario {
                 guard names == ["a.db"] else { throw Wrong(description: "files \(names)") }
             },
             checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/a.db", [one()], rows: count) } })
+    }
+
+    /// A database with a damaged page. With a write-ahead log, changes to all rows are in the log alone.
+    private static func damage(_ folder: String, _ mode: String) throws {
+        let path = folder + "/a.db"
+        try make(path, one(), mode, rows: count)
+        let db = try Connection(.file(path), key: one())
+        try db.execute("CREATE TABLE harmed AS SELECT 1 AS x")
+        let root = try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'harmed'") ?? 2
+        if mode == "wal" {
+            try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            try db.execute("UPDATE t SET x = x || ' in the log'")
+            for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: path + "kept" + suffix) }
+        }
+        db.close()
+        if mode == "wal" {
+            for suffix in ["", "-wal"] {
+                unlink(path + suffix)
+                try FileManager.default.moveItem(atPath: path + "kept" + suffix, toPath: path + suffix)
+            }
+        }
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64((root - 1) * 4096 + 100))
+        try file.write(contentsOf: Data(repeating: 0, count: 50))
+        try file.close()
+    }
+
+    /// Salvaging to another file: the damaged one stays as it is, whatever happens.
+    private static func salvagingToAnotherFile(_ mode: String) throws -> SweepScenario {
+        let files = FileManager.default
+        @Sendable func salvage(_ folder: String) throws {
+            try DatabaseConverter.salvage(fileAt: folder + "/a.db", key: one(), to: folder + "/b.db", newKey: two())
+        }
+        @Sendable func checkCopy(_ folder: String) throws {
+            try expect(folder + "/b.db", [two()], rows: count)
+            let late = try intact(folder + "/b.db", two()) { db in
+                try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE '%in the log'")
+            }
+            guard late == (mode == "wal" ? count : 0) else { throw Wrong(description: "\(late ?? -1) rows of the log") }
+        }
+        return SweepScenario(
+            prepare: { folder in
+                try damage(folder, mode)
+                for name in names(in: folder) {
+                    let before = folder + "/../before-" + name
+                    try? files.removeItem(atPath: before)
+                    try files.copyItem(atPath: folder + "/" + name, toPath: before)
+                }
+            },
+            act: { folder in
+                try salvage(folder)
+                returned()
+            },
+            check: { folder in
+                for name in ["a.db"] + (mode == "wal" ? ["a.db-wal"] : []) {
+                    guard files.contentsEqual(atPath: folder + "/" + name, andPath: folder + "/../before-" + name) else {
+                        throw Wrong(description: "\(name) was changed")
+                    }
+                }
+                // A copy that has not got its name yet is made again.
+                if !files.fileExists(atPath: folder + "/b.db") { try salvage(folder) }
+                try checkCopy(folder)
+                let others = names(in: folder).filter { !$0.hasPrefix("a.db") && $0 != "b.db" }
+                guard others.isEmpty else { throw Wrong(description: "there are \(others)") }
+            },
+            checkReturned: { folder, calls in if calls > 0 { try checkCopy(folder) } })
     }
 
     private static func restoring(from key: DatabaseKey, _ mode: String) throws -> SweepScenario {

@@ -11,12 +11,13 @@ import SweepScenarios
 @main
 struct CrashStates {
     static let scenarios = [
-        "commits", "create", "attached", "moves", "moves-whole", "migrations",
+        "commits", "create", "attached", "moves", "moves-whole", "copies", "copies-whole",
+        "migrations",
         "key-in-place", "key-in-place-without-sync", "key-by-file",
         "key-by-file-after-a-commit", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
         "restore-pages", "restore-pages-on", "restore-pages-instead", "replicate", "replicate-whole", "follow",
-        "follow-whole", "messages", "messages-whole",
+        "follow-whole", "messages", "messages-whole", "synchronize", "synchronize-whole", "salvage", "open-salvaging",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
         "slots-rotate-in-place", "slots-rotate-by-file", "import", "import-new", "import-mirror",
     ]

@@ -8,7 +8,8 @@ import TestSupport
 @Suite struct KillSweepTests {
     private static let actions = [
         "key-in-place", "key-by-file", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "backup", "backup-over-another",
-        "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows", "open-salvaging",
+        "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
+        "open-salvaging", "salvage",
         "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
         "slots-rotate-in-place", "slots-rotate-by-file", "import", "import-new", "import-mirror",
