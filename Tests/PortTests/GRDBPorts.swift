@@ -11,7 +11,8 @@ import TestSupport
         "G11": g11, "G12": g12, "G13": g13, "G14": g14, "G15": g15, "G16": g16, "G17": g17, "G18": g18,
         "G19": g19, "G20": g20, "G21": g21, "G22": g22, "G23": g23, "G24": g24, "G25": g25, "G26": g26,
         "G27": g27, "G28": g28, "G29": g29, "G35": g35, "G36": g36, "G37": g37, "G38": g38, "G39": g39,
-        "G40": g40, "G41": g41, "G42": g42, "G43": g43,
+        "G40": g40, "G41": g41, "G42": g42, "G43": g43, "G44": g44, "G45": g45, "G46": g46, "G47": g47, "G48": g48,
+        "G49": g49, "G50": g50, "G51": g51, "G52": g52,
     ], async: [
         "G3": g3, "G30": g30, "G31": g31, "G32": g32, "G33": g33, "G34": g34,
     ])
@@ -426,4 +427,108 @@ import TestSupport
         #expect(try pool.read { db in try db.count(Player.all) } == 3)
         withExtendedLifetime(suspension) {}
     }
+
+    // MARK: Found by porting whole programs
+
+    /// A clip in a table that is not named after its type, with a key of two columns.
+    struct Clip: SQLRecord, Hashable {
+        static let tableName = "clipboard_items"
+        var app: String
+        var content: String
+        var pinned = false
+        var copied: Date
+    }
+
+    /// G44 a table's name, and queries with names
+    func g44() throws {
+        #expect(Clip.tableName == "clipboard_items")
+        #expect(try db.fetchAll(Player.filter { $0.teamId == 1 }.bestFirst()).map(\.name) == ["Barbara", "Arthur"])
+    }
+
+    /// G45 by key, counting, and whether there is any
+    func g45() throws {
+        #expect(try db.fetchOne(Player.self, id: 9) == nil)
+        #expect(throws: DatabaseError.self) { try db.find(Player.self, id: 9) }
+        #expect(try db.delete(Player.self, ids: [1, 2, 9]) == 2)
+        #expect(try db.count(Player.all) == 1 && !db.exists(Player.filter { $0.score > 200 }))
+    }
+
+    /// G46 replacing rows
+    func g46() throws {
+        try db.insert(Team(id: 1, name: "Green"), onConflict: .replace)
+        try db.insertAll([Team(id: 2, name: "Gold"), Team(id: 3, name: "Gray")], onConflict: .replace)
+        #expect(try db.fetchAll(Team.order { $0.id }).map(\.name) == ["Green", "Gold", "Gray"])
+    }
+
+    /// G47 an order in SQL
+    func g47() throws {
+        let names = try db.fetchAll(Player.order { _ in SQLOrdering(sql: "length(name), name") }).map(\.name)
+        #expect(names == ["Craig", "Arthur", "Barbara"])
+        #expect(try db.deleteAll(Player.order { _ in SQLOrdering(sql: "random()") }.limit(1)) == 1)
+    }
+
+    /// G48 a collation of GRDB
+    func g48() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.prepareDatabase = { db in try db.register(.grdbCollations) }
+        let queue = try DatabaseQueue(.file(desk.path), key: desk.key, configuration: configuration)
+        try queue.write { db in try db.insertAll([Team(name: "apple"), Team(name: "Zebra")]) }
+        let names = try queue.read { db in
+            try db.fetchAll(Team.order { $0.name.collate("swiftLocalizedCaseInsensitiveCompare") }).map(\.name)
+        }
+        #expect(names == ["apple", "Blue", "Red", "Zebra"])
+    }
+
+    /// G49 text that contains another text
+    func g49() throws {
+        try db.insertAll([Team(name: "100% Wool"), Team(name: "1000 Wolves")])
+        #expect(try db.fetchAll(Team.filter { $0.name.like(.contains("0% w")) }).map(\.name) == ["100% Wool"])
+    }
+
+    /// G50 a table of an older file
+    func g50() throws {
+        try db.create(SQLTable("clipboard_items") {
+            SQLColumn("app", .text).notNull()
+            SQLColumn("content", .text).notNull()
+            SQLColumn("pinned", .integer).notNull().default(false)
+            SQLColumn("copied", .text).notNull()
+            SQLConstraint.primaryKey("app", "content")
+            SQLIndex("clipboard_items_copied", on: ["copied"], isUnique: true)
+        })
+        #expect(try db.main.primaryKey(of: "clipboard_items") == ["app", "content"])
+        var configuration = DatabaseConfiguration()
+        configuration.valueProfile = .grdb
+        let queue = try DatabaseQueue(.file(desk.path), key: desk.key, configuration: configuration)
+        let clip = Clip(app: "Notes", content: "a", pinned: true, copied: Date(timeIntervalSince1970: 0))
+        let found = try queue.write { db in
+            try db.insert(clip)
+            return try db.fetchAll(Clip.filter { $0.pinned })
+        }
+        #expect(found == [clip])
+        let text = try db.fetchOne(String.self, "SELECT copied FROM clipboard_items")
+        #expect(text == "1970-01-01 00:00:00.000")
+    }
+
+    /// G51 erasing during development
+    func g51() throws {
+        let queue = try DatabaseQueue(.memory)
+        for column in ["name", "title"] {
+            var migrator = Migrator()
+            migrator.erasesOnSchemaChange = true
+            migrator.add("v1") { db in try db.create(SQLTable("note") { SQLColumn(column, .text) }) }
+            try migrator.migrate(queue)
+            #expect(try queue.read { db in try db.main.columns(of: "note").map(\.name) } == [column])
+        }
+    }
+
+    /// G52 a queue or pool of any kind
+    func g52() throws {
+        let writer: DatabaseWriter = try pool()
+        let reader = DatabaseReader(writer)
+        #expect(try reader.read { db in try db.count(Player.all) } == 3)
+    }
+}
+
+extension SQLQuery<GRDBPorts.Player> {
+    fileprivate func bestFirst() -> Self { order { $0.score.descending } }
 }
