@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 import ToolStart
 
 /// A run of the tool: what it is given, and where it reads and writes. The program is one run; tests make others in their own
@@ -40,8 +41,25 @@ package final class Invocation: @unchecked Sendable {
 
     var environment: [String: String] { variables ?? ProcessInfo.processInfo.environment }
 
-    /// Removes a variable, and returns its value. Only for a run that is not the program's own.
-    func take(_ name: String) -> String? { variables?.removeValue(forKey: name) }
+    /// The keys that variables held, by the variable's name: their first reading removes them from the environment.
+    private var keys: [String: [KeyEncoding: DatabaseKey]] = [:]
+
+    /// The key in a variable, which the first reading removes; nil if the variable was never set.
+    func key(inVariable name: String, as encoding: KeyEncoding) throws -> DatabaseKey? {
+        if let kept = keys[name] {
+            if let key = kept[encoding] { return key }
+            throw Failure("the environment variable \(name) was read as the other kind of key: use two", status: .key)
+        }
+        let key: DatabaseKey?
+        if isProgram {
+            key = try KeySource.environment(name, as: encoding).key()
+        } else {
+            let value = variables?.removeValue(forKey: name)
+            key = try value.flatMap { try Array($0.utf8).withUnsafeBytes { try KeySource.passed($0, as: encoding) }.key() }
+        }
+        if let key { keys[name] = [encoding: key] }
+        return key
+    }
 
     /// Opens the terminal that belongs to the process, whatever standard input and output are; negative if there is none.
     func openTerminal() -> Int32 { isProgram ? open("/dev/tty", O_RDWR | O_CLOEXEC) : -1 }

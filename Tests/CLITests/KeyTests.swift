@@ -55,6 +55,17 @@ import TestSupport
         try query("--key-env", "EMPTY").expectFailure(3, "the key is empty")
     }
 
+    /// The first reading removes the variable.
+    @Test func oneVariableServesTwoKeys() throws {
+        let variable = ["PASS": Self.passphrase]
+        let arguments = ["rekey", database, "--key-env", "PASS", "--new-key", "env:PASS"]
+        try Tool.run(arguments, environment: variable).expectSuccess()
+        try Tool.runProgram(arguments, environment: variable).expectSuccess()
+        #expect(try query("--key-env", "PASS").output == "x\n42\n")
+        try Tool.run(["rekey", database, "--key-env", "PASS", "--new-key", "raw:env:PASS"], environment: variable)
+            .expectFailure(3, "PASS was read as the other kind of key")
+    }
+
     @Test func keyFDOptionReadsPassphrase() throws {
         let script = "\"$0\" query \"$1\" 'SELECT x FROM t' --format csv --key-fd 7 7< <(printf '%s\\n' \"$PASS\")"
         let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["PASS": Self.passphrase])

@@ -94,12 +94,4 @@ extension KeySource {
         }
         return .fileDescriptor(ends[0], as: encoding)
     }
-
-    /// A variable of the current run, which can be read once.
-    static func variable(_ name: String, as encoding: KeyEncoding) throws -> KeySource {
-        let run = Invocation.current
-        if run.isProgram { return .environment(name, as: encoding) }
-        guard let value = run.take(name) else { return KeySource { nil } }
-        return try Array(value.utf8).withUnsafeBytes { try passed($0, as: encoding) }
-    }
 }

@@ -93,7 +93,10 @@ struct KeyReference: Equatable {
                 )
             case .file(let path): (.file(path, as: encoding), "there is no key file \(path)")
             case .variable(let name):
-                (try .variable(name, as: encoding), "the environment variable \(name), which should hold the key, is not set")
+                (
+                    KeySource { [encoding, run = Invocation.current] in try run.key(inVariable: name, as: encoding) },
+                    "the environment variable \(name), which should hold the key, is not set"
+                )
             case .descriptor(let number): (.fileDescriptor(number, as: encoding), nil)
             case .credential(let name):
                 (
