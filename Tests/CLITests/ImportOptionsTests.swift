@@ -72,20 +72,14 @@ import TestSupport
     }
 
     @Test func importDecodesNamedEncodings() throws {
-        // "é" in CP437, and "日本" in Shift-JIS.
-        let (dos, japanese) = (Data([0x61, 0x0a, 0x82, 0x0a]), Data([0x61, 0x2c, 0x62, 0x0a, 0x93, 0xfa, 0x96, 0x7b, 0x2c, 0x31, 0x0a]))
-        try load("q.csv", dos, "--encoding", "CP437").expectSuccess()
-        #expect(try rows("q") == ["'é'"])
-        try load("j.csv", japanese, "--encoding", "SHIFT_JIS").expectSuccess()
-        #expect(try rows("j") == ["'日本',1"])
+        // "é" in CP437, which is another character in Windows-1252.
+        let dos = Data([0x61, 0x0a, 0x82, 0x0a])
         #expect(try load("g.csv", dos).expectSuccess().errors.contains("give its --encoding"))
+        try load("l.csv", Data([0x61, 0x0a, 0xe9, 0x0a]), "--encoding", "latin-1").expectSuccess()
+        #expect(try rows("l") == ["'é'"])
         let lacking = try load("w.csv", Data([0x61, 0x0a, 0x81, 0x0a]))
         #expect(lacking.expectSuccess().errors.contains("no characters of Windows-1252"))
-        #expect(try load("x.csv", Data([0x61, 0x0a, 0x81, 0xff, 0x0a]), "--encoding", "SHIFT_JIS").errors.contains("not characters in SHIFT_JIS"))
-        try load("y.csv", dos, "--encoding", "klingon").expectFailure(64, "encoding")
-        // An interrupted import continues in the middle of what was decoded.
-        let long = Data("a\n".utf8) + Data((0..<3000).flatMap { _ in [UInt8(0x93), 0xfa, 0x0a] }) + Data("\"x".utf8)
-        #expect(try load("z.csv", long, "--encoding", "SHIFT_JIS", "--batch", "100", "--types", "a=text").status == 1)
+        try load("y.csv", dos, "--encoding", "SHIFT_JIS").expectFailure(64, "encoding")
     }
 
     @Test func importPreviewsAndReplacesWithFresh() throws {

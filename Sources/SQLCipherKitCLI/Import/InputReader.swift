@@ -16,7 +16,7 @@ final class InputReader {
     private var bufferStart = 0
     /// The position in the buffer up to which bytes were counted, and the bytes of UTF-16 that they stand for.
     private var counted = (position: 0, bytes: 0)
-    private var decoder: (any TextDecoder)?
+    private var decoder: UTF16Reader?
     /// True if a text had bytes that the encoding found lacks.
     private(set) var hasUnassignedBytes = false
     /// The encoding of the file; nil as long as everything read is ASCII.
@@ -28,7 +28,7 @@ final class InputReader {
 
     /// The offset of the next byte in the input; for a compressed file, in its unpacked content.
     var offset: Int {
-        guard decoder?.isSeekable == true else { return bufferStart + position }
+        guard decoder != nil else { return bufferStart + position }
         while counted.position < position {
             let byte = buffer[counted.position]
             counted.bytes += byte >= 0xf0 ? 4 : byte < 0x80 || byte >= 0xc0 ? 2 : 0
@@ -70,24 +70,6 @@ final class InputReader {
 
     /// Continues at another offset of the file.
     func seek(to offset: Int) throws {
-        if let decoder, !decoder.isSeekable {
-            // The offset is one in what has been decoded.
-            try seekInput(to: 0)
-            self.decoder = try decoder.again()
-            var left = offset
-            while left > 0 {
-                guard try fill() else { throw Failure("\(name) has become shorter") }
-                position = min(left, buffer.count)
-                left -= position
-            }
-            bufferStart = offset - position
-            return
-        }
-        try seekInput(to: offset)
-        decoder = try decoder?.again()
-    }
-
-    private func seekInput(to offset: Int) throws {
         if gzip != nil {
             let again = try GzipProcess(name)
             (gzip, descriptor) = (again, again.descriptor)
@@ -103,6 +85,7 @@ final class InputReader {
             }
         }
         (buffer, position, bufferStart, counted, isAtEnd) = ([], 0, offset, (0, 0), false)
+        if decoder != nil { decoder = encoding?.decoder }
     }
 
     @inline(__always)
@@ -167,7 +150,7 @@ final class InputReader {
                 return text
             }
             return String(decoding: bytes, as: UTF8.self)
-        case .utf8, .utf16LittleEndian, .utf16BigEndian, .other:
+        case .utf8, .utf16LittleEndian, .utf16BigEndian:
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw Failure("this is not UTF-8: give the encoding of the file with --encoding")
             }
@@ -197,7 +180,7 @@ final class InputReader {
         } else if encoding == nil {
             encoding = TextEncoding.found(in: start[...])
         }
-        decoder = try encoding?.decoder()
+        decoder = encoding?.decoder
         buffer = try decoded(start[bufferStart...])
         if isAtEnd { try checkEnd() }
     }

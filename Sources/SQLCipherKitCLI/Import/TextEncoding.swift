@@ -1,15 +1,12 @@
 import ArgumentParser
 import Foundation
-import ToolStart
 
 /// The character encoding of a CSV or JSON file.
 enum TextEncoding: Equatable, ExpressibleByArgument {
     case utf8, utf16LittleEndian, utf16BigEndian, windows1252, latin1
-    /// Another one, by a name that the system's iconv knows.
-    case other(String)
 
-    static let help = "The character encoding, by a name that iconv knows, such as utf-8, latin-1, windows-1252, utf-16le, CP437 "
-        + "or SHIFT_JIS. By default it is detected."
+    static let help = "The character encoding: utf-8, utf-16le, utf-16be, windows-1252 or latin-1. By default it is detected; the "
+        + "program iconv converts files in others."
 
     init?(argument name: String) {
         switch name.lowercased() {
@@ -18,9 +15,7 @@ enum TextEncoding: Equatable, ExpressibleByArgument {
         case "utf-16be": self = .utf16BigEndian
         case "windows-1252", "cp1252": self = .windows1252
         case "latin-1", "latin1", "iso-8859-1": self = .latin1
-        default:
-            guard IconvReader.knows(name) else { return nil }
-            self = .other(name)
+        default: return nil
         }
     }
 
@@ -31,16 +26,14 @@ enum TextEncoding: Equatable, ExpressibleByArgument {
         case .utf16LittleEndian, .utf16BigEndian: "UTF-16"
         case .windows1252: "Windows-1252"
         case .latin1: "Latin-1"
-        case .other(let name): name
         }
     }
 
-    /// Returns the decoder that converts the file to UTF-8 as it is read; nil if its bytes are texts as they are, or each byte is a
+    /// The decoder that converts the file to UTF-8 as it is read; nil if its bytes are texts as they are, or each byte is a
     /// character.
-    func decoder() throws -> (any TextDecoder)? {
+    var decoder: UTF16Reader? {
         switch self {
         case .utf16LittleEndian, .utf16BigEndian: UTF16Reader(isBigEndian: self == .utf16BigEndian)
-        case .other(let name): try IconvReader(name)
         case .utf8, .windows1252, .latin1: nil
         }
     }
@@ -92,29 +85,17 @@ enum TextEncoding: Equatable, ExpressibleByArgument {
     ]
 }
 
-/// Converts an encoding to UTF-8, piece by piece. A character that is cut off at the end of a piece waits for the next piece.
-protocol TextDecoder {
-    /// True if the last character is incomplete.
-    var isInCharacter: Bool { get }
-    /// True if an offset in UTF-8 can be turned into one in the input.
-    var isSeekable: Bool { get }
-    /// A decoder for the same encoding, at the beginning of a character.
-    func again() throws -> any TextDecoder
-    /// - Throws: ``Failure`` for bytes that are no characters.
-    mutating func utf8(_ piece: ArraySlice<UInt8>) throws -> [UInt8]
-}
-
-struct UTF16Reader: TextDecoder {
+/// Converts UTF-16 to UTF-8, piece by piece. A character that is cut off at the end of a piece waits for the next piece.
+struct UTF16Reader {
     let isBigEndian: Bool
-    let isSeekable = true
     private var rest: [UInt8] = []
 
     init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
+    /// True if the last character is incomplete.
     var isInCharacter: Bool { !rest.isEmpty }
 
-    func again() -> any TextDecoder { UTF16Reader(isBigEndian: isBigEndian) }
-
+    /// - Throws: ``Failure`` for bytes that are no characters.
     mutating func utf8(_ piece: ArraySlice<UInt8>) throws -> [UInt8] {
         let bytes = rest + piece
         var text: [UInt8] = []
@@ -142,54 +123,5 @@ struct UTF16Reader: TextDecoder {
     private func unit(_ bytes: [UInt8], _ position: Int) -> UInt16 {
         let (first, second) = (UInt16(bytes[position]), UInt16(bytes[position + 1]))
         return isBigEndian ? first << 8 | second : second << 8 | first
-    }
-}
-
-/// Any encoding that the system's iconv knows.
-final class IconvReader: TextDecoder {
-    private let name: String
-    private let converter: iconv_t
-    let isSeekable = false
-    private var rest: [UInt8] = []
-
-    static func knows(_ name: String) -> Bool { (try? IconvReader(name)) != nil }
-
-    init(_ name: String) throws {
-        self.name = name
-        let opened = name.utf8.contains(0) ? nil : iconv_open("UTF-8", name)
-        guard let opened, Int(bitPattern: opened) != -1 else { throw Failure("the system knows no encoding \(name)") }
-        converter = opened
-    }
-
-    deinit { iconv_close(converter) }
-
-    var isInCharacter: Bool { !rest.isEmpty }
-
-    func again() throws -> any TextDecoder { try IconvReader(name) }
-
-    func utf8(_ piece: ArraySlice<UInt8>) throws -> [UInt8] {
-        var input = (rest + piece).map { CChar(bitPattern: $0) }
-        var text: [UInt8] = []
-        var isInvalid = false
-        rest = input.withUnsafeMutableBufferPointer { input in
-            var next = input.baseAddress, left = input.count
-            var output = [CChar](repeating: 0, count: 1 << 16)
-            while left > 0 {
-                var isFull = false
-                output.withUnsafeMutableBufferPointer { output in
-                    var place = output.baseAddress, room = output.count
-                    if iconv(converter, &next, &left, &place, &room) == -1 {
-                        isFull = errno == E2BIG
-                        isInvalid = errno == EILSEQ
-                    }
-                    text += output[..<(output.count - room)].lazy.map { UInt8(bitPattern: $0) }
-                }
-                // A character is cut off at the end of the piece, or its bytes are none.
-                if !isFull { break }
-            }
-            return input.suffix(left).map { UInt8(bitPattern: $0) }
-        }
-        if isInvalid { throw Failure("some bytes are not characters in \(name): give another encoding with --encoding") }
-        return text
     }
 }

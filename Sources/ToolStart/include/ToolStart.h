@@ -4,7 +4,4 @@
 /* The program's arguments, ended by NULL; NULL if the C library does not pass them to constructors. */
 char *_Nullable const *_Nullable toolstart_arguments(void);
 
-/* The conversion of character encodings that the system has (POSIX). */
-#include <iconv.h>
-
 #endif
