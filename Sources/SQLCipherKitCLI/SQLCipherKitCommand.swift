@@ -56,7 +56,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
                     MigrateCommand.self,
                 ]),
             CommandGroup(name: "Maintenance", subcommands: [
-                    InfoCommand.self, IdentifyCommand.self, AdoptCommand.self, VerifyCommand.self, RecoverCommand.self,
+                    InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self,
                     BackupCommand.self,
                     RestoreCommand.self, VacuumCommand.self, EraseCommand.self, ResidueCommand.self, AnalyzeCommand.self,
                     SpaceCommand.self, DiffCommand.self,

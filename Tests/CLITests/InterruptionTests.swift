@@ -182,7 +182,6 @@ import TestSupport
 
     /// Commands on a larger file than those of ``JSONOutputTests`` need.
     private static let longer: [String: [String]] = [
-        "adopt": ["adopt", "DB", "--all"] + Tool.key,
         "create": ["create", "@new.db", "--script", "@big.sql"] + Tool.key,
         "import": ["import", "DB", "@rows2.csv", "--pk", "id"] + Tool.key,
         "query": ["query", "DB", "SELECT count(*), max(a.x || b.x) FROM big AS a, big AS b LIMIT 1"] + Tool.key,

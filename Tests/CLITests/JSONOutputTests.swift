@@ -57,7 +57,6 @@ import TestSupport
         "migrate": Case(arguments: ["migrate", "DB"] + raw),
         "info": Case(arguments: ["info", "DB"] + raw),
         "identify": Case(arguments: ["identify", "DB"] + raw),
-        "adopt": Case(arguments: ["adopt", "DB"] + raw),
         "verify": Case(arguments: ["verify", "DB"] + raw, hasRows: false),
         "recover": Case(arguments: ["recover", "DB", "@rescued.db"] + raw),
         "backup": Case(arguments: ["backup", "DB", "@copy.db"] + raw),

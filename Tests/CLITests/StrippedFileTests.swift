@@ -164,7 +164,7 @@ import TestSupport
         #expect(search.expectSuccess().output == "title\nBakery, bread\n" && search.errors.contains("is opened for reading, with the settings"), "\(search)")
         #expect(search.errors.contains("pages are not authenticated"), "\(search)")
         try await run(query + ["--search-settings", "--write"], isRaw: isRaw).expectFailure(64, "for reading only")
-        for command in ["backup", "rekey", "vacuum", "decrypt", "recover", "migrate", "shell", "unlock", "erase", "adopt", "restore"] {
+        for command in ["backup", "rekey", "vacuum", "decrypt", "recover", "migrate", "shell", "unlock", "erase", "restore"] {
             let item = try #require(JSONOutputTests.cases[command])
             try await run(item.arguments + ["--search-settings"], isRaw: isRaw).expectFailure(64, "--search-settings")
         }

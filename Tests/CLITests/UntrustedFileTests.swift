@@ -66,7 +66,7 @@ import Testing
         let path = folder.path("large.db"), rescued = folder.path("rescued.db"), part = LongTests.areOn ? 1 : 40
         try HonestFile.make(path, part: part)
         for arguments in [
-            ["verify", path], ["identify", path], ["recover", path, rescued], ["adopt", path], ["query", path, "SELECT count(*) FROM wide"],
+            ["verify", path], ["identify", path], ["recover", path, rescued], ["query", path, "SELECT count(*) FROM wide"],
         ] {
             try Tool.run(arguments + ["--no-key"]).expectSuccess()
         }

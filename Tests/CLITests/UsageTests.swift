@@ -6,8 +6,7 @@ import TestSupport
 @Suite struct UsageTests {
     static let commands = [
         "create", "dump", "import", "search", "query", "shell", "schema", "vectors", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
-        "verify", "adopt",
-        "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "sync", "tour",
+        "verify", "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "sync", "tour",
         "version",
     ]
 
