@@ -39,7 +39,8 @@ import TestSupport
 
     enum End: CaseIterable { case cancellation, timeout, stop }
 
-    /// The wait of `waitUntilStored` ends while the store's call goes on. `stop()` waits for that call, unless its own task is cancelled.
+    /// The wait of `waitUntilStored` ends while the store's call goes on.
+    /// `stop()` waits for that call, unless its own task is cancelled.
     @Test(arguments: End.allCases) func everyEndEndsTheWaitUntilStored(end: End) async throws {
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
