@@ -456,8 +456,8 @@ struct HiddenRowIDs {
         try copy.readSchemaAgain()
     }
 
-    /// The text of a table or an index with another name for its column `oid`. A function, a collation or another table of that
-    /// name keeps it, and so does a string, except where a column is defined.
+    /// The text of a table or an index with another name for its column `oid`. A function, a collation or a table of that name
+    /// keeps it, and so does a string, except where a column is defined.
     private static func renamed(_ text: String) -> String {
         var tokens = SQLTokens(text), parts: [(text: String, isColumn: Bool)] = []
         var depth = 0, last = 0
@@ -468,7 +468,7 @@ struct HiddenRowIDs {
             if written.hasPrefix("'"), depth != 1 || before != "(" && before != "," { isColumn = false }
             parts.append((written, isColumn))
             if token.kind == .blank || token.kind == .comment { continue }
-            if token.kind == .opening { parts[last].isColumn = false }
+            if token.kind == .opening || written == "." { parts[last].isColumn = false }
             depth += token.kind == .opening ? 1 : token.kind == .closing ? -1 : 0
             last = parts.count - 1
         }

@@ -271,7 +271,7 @@ import TestSupport
         let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         let texts = [
             "CREATE TABLE hidden(rowid TEXT, \"_rowid_\", oid/**/INTEGER CHECK (oid > 0), twice AS (oid * 2) "
-                + "CHECK (twice <> 'oid'))",
+                + "CHECK (twice <> 'oid' AND hidden.oid > 0))",
             "CREATE INDEX hidden_oid ON hidden(oid, rowid, twice || 'oid')",
         ]
         for text in texts { try db.execute(SQL(raw: text)) }
