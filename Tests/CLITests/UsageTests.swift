@@ -6,8 +6,8 @@ import TestSupport
 @Suite struct UsageTests {
     static let commands = [
         "create", "dump", "import", "search", "query", "shell", "schema", "vectors", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
-        "verify", "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "sync", "tour",
-        "version",
+        "verify", "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "sync",
+        "tour", "version",
     ]
 
     @Test func unknownCommandsAndOptionsAreRefused() throws {

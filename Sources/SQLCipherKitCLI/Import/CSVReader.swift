@@ -131,10 +131,12 @@ final class CSVReader: RecordReader {
         var warnings: [String] = []
         if bytes.hasUnassignedBytes {
             warnings.append(
-                "its bytes are not UTF-8, and some are no characters of Windows-1252, as which it was read: give its --encoding, "
-                    + "such as CP437, CP850, ISO-8859-2, SHIFT_JIS or GB18030")
+                "its bytes are not UTF-8, and some are no characters of Windows-1252, as which it was read: convert the file to "
+                    + "UTF-8 with the program iconv, such as iconv -f SHIFT_JIS -t UTF-8")
         } else if bytes.isEncodingGuessed {
-            warnings.append("its bytes are not UTF-8: it was read as Windows-1252; if letters are wrong, give its --encoding")
+            warnings.append(
+                "its bytes are not UTF-8: it was read as Windows-1252; if letters are wrong, convert the file to UTF-8 with the "
+                    + "program iconv")
         }
         if !renamed.isEmpty { warnings.append("columns with the name of another: now \(renamed.joined(separator: ", "))") }
         return warnings

@@ -72,7 +72,7 @@ import TestSupport
         db.close()
     }
 
-    /// `identify` reads the first page alone, and `adopt` no computed columns.
+    /// `identify` reads the first page alone.
     private static let costly: [Entrance] = [.open, .attach, .verify, .salvage, .openSalvaging]
 
     @Test(arguments: costly) func timeLimitEndsWork(entrance: Entrance) throws {
