@@ -76,7 +76,7 @@ let package = Package(
             name: "COpenSSL",
             pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-        // The folder Sources/CSQLCipher makes two targets: both engines share the provider.
+        // The folder Sources/CSQLCipher makes three targets: both engines share the provider.
         .target(
             name: "CSQLCipherProvider",
             dependencies: [
@@ -89,12 +89,16 @@ let package = Package(
             sources: ["Provider", "System"],
             publicHeadersPath: "System/include",
             cSettings: engineSettings),
+        // SwiftPM compiles a module's Swift after the C of the targets that the module names, and not after those that these name. So
+        // CSQLCipher is the headers alone, and the engine is compiled beside all Swift.
         .target(
-            name: "CSQLCipher",
+            name: "CSQLCipherEngine",
             dependencies: engineDependencies,
-            exclude: ["Engine/ENGINE.md", "Provider", "System"],
+            path: "Sources/CSQLCipher/Engine",
+            exclude: ["ENGINE.md"],
             cSettings: engineSettings,
             linkerSettings: engineLinking),
+        .target(name: "CSQLCipher", dependencies: ["CSQLCipherEngine"], exclude: ["Engine", "Provider", "System"]),
         .target(
             name: "SQLCipher",
             dependencies: engineDependencies,

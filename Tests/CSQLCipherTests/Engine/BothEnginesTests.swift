@@ -86,7 +86,7 @@ struct BothEnginesTests {
 
     /// Linked into one program, the two would otherwise be one by halves.
     @Test func noSymbolIsInBothEngines() throws {
-        let engine = try BuildObjects.symbols(ofTarget: "CSQLCipher"), plain = try BuildObjects.symbols(ofTarget: "SQLCipher")
+        let engine = try BuildObjects.symbols(ofTarget: "CSQLCipherEngine"), plain = try BuildObjects.symbols(ofTarget: "SQLCipher")
         let provider = try BuildObjects.symbols(ofTarget: "CSQLCipherProvider")
         #expect(engine.intersection(provider) == [] && engine.intersection(plain) == [] && plain.intersection(provider) == [])
         for name in ["sqlite3_open_v2", "sqlite3_key", "sqlite3_key_v2", "sqlite3_rekey", "sqlite3_rekey_v2", "sqlcipher_version"] {

@@ -5,7 +5,7 @@ import Testing
 /// The object files of the package's C targets, in the build folder that the running tests came from.
 enum BuildObjects {
     /// A target's folder of sources.
-    private static let sources = ["CSQLCipher": "CSQLCipher", "CSQLCipherProvider": "CSQLCipher", "SQLCipher": "SQLCipher"]
+    private static let sources = ["CSQLCipherEngine": "CSQLCipher/Engine", "CSQLCipherProvider": "CSQLCipher"]
 
     /// Objects of sources that are gone stay there until the folder is cleaned: they are left out.
     static func files(ofTarget target: String) throws -> [URL] {
@@ -17,9 +17,7 @@ enum BuildObjects {
             if let files = FileManager.default.enumerator(at: candidate, includingPropertiesForKeys: nil) {
                 let found = files.compactMap { $0 as? URL }.filter { file in
                     let path = file.deletingPathExtension().path.dropFirst(candidate.path.count)
-                    let isProvider = path.hasPrefix("/Provider/") || path.hasPrefix("/System/")
                     return file.pathExtension == "o" && FileManager.default.fileExists(atPath: source + path)
-                        && (source.hasSuffix("/SQLCipher") || isProvider == (target == "CSQLCipherProvider"))
                 }
                 if !found.isEmpty { return found }
             }

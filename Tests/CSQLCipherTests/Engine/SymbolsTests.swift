@@ -7,7 +7,7 @@ import Testing
 @Suite struct SymbolsTests {
     /// The global symbols of the engine and its provider.
     private var symbols: Set<String> {
-        get throws { try BuildObjects.symbols(ofTarget: "CSQLCipher").union(BuildObjects.symbols(ofTarget: "CSQLCipherProvider")) }
+        get throws { try BuildObjects.symbols(ofTarget: "CSQLCipherEngine").union(BuildObjects.symbols(ofTarget: "CSQLCipherProvider")) }
     }
 
     /// Nothing that is there for tests alone can be called by a program, or be imported by it.

@@ -52,7 +52,7 @@ def build_and_run(folder):
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
     targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Files", "Records", "Search", "Vectors")]
-    targets += ["CSQLCipher", "CSQLCipherProvider", "CSQLCipherStems", "CSQLCipherVectors"]
+    targets += ["CSQLCipher", "CSQLCipherEngine", "CSQLCipherProvider", "CSQLCipherStems", "CSQLCipherVectors"]
     # Objects of files that are gone stay in the folder.
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
                if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]

@@ -47,9 +47,9 @@ def check(folder):
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     compiler = shutil.which("clang")
-    command("swift", "build", "--target", "CSQLCipher", cwd=ROOT)
+    command("swift", "build", "--target", "CSQLCipherEngine", cwd=ROOT)
     products = Path(command("swift", "build", "--show-bin-path", cwd=ROOT).strip())
-    engine = [path for name in ("CSQLCipher", "CSQLCipherProvider") for path in (products / f"{name}.build").rglob("*.o")]
+    engine = [path for name in ("CSQLCipherEngine", "CSQLCipherProvider") for path in (products / f"{name}.build").rglob("*.o")]
     names, objects = [], []
     for source in sorted((SOURCE / "ext" / "misc").glob("*.c")):
         starts = START.findall(source.read_text(errors="replace"))

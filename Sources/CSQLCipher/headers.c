@@ -1,0 +1,2 @@
+/* The module's headers, as one translation unit: they compile as C too, each with what it needs. */
+#include "CSQLCipher.h"
