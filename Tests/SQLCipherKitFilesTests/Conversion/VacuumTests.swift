@@ -178,6 +178,17 @@ import TestSupport
     }
 
     #if os(Linux)
+    /// SQLite's open temporary files in this process. Until 3.53 their names begin with `etilqs_`, and are gone once they are open;
+    /// later ones have none, which Linux shows as `#` and a number.
+    private static func temporaryFiles() throws -> [Data] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
+            let path = "/proc/self/fd/" + name
+            let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) ?? ""
+            guard link.contains("/etilqs_") || link.contains("/#"), link.hasSuffix(" (deleted)") else { return nil }
+            return try? Data(contentsOf: URL(fileURLWithPath: path))
+        }
+    }
+
     /// Nor does the content of a database in memory go to the disk, nor that of a database with a key without one, nor that of a
     /// plaintext database beside one with a key.
     @Test(arguments: ["memory", "plain beside keyed", "keyed beside plain"]) func vacuumKeepsUnencryptedContentInMemory(_ form: String) throws {
@@ -193,12 +204,7 @@ import TestSupport
         var isOnDisk = false, calls = 0
         try db.settings.setProgressHandler(every: 2000) {
             calls += 1
-            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-                let path = "/proc/self/fd/" + name
-                let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) ?? ""
-                guard link.contains("etilqs_"), let bytes = try? Data(contentsOf: URL(fileURLWithPath: path)) else { continue }
-                if bytes.range(of: Data(marker.utf8)) != nil { isOnDisk = true }
-            }
+            for bytes in try Self.temporaryFiles() where bytes.range(of: Data(marker.utf8)) != nil { isOnDisk = true }
             return true
         }
         try other.vacuum()
@@ -219,11 +225,8 @@ import TestSupport
         try db.execute("DELETE FROM t WHERE rowid % 3 = 0")
         var largest = 0, isPlain = false
         try db.settings.setProgressHandler(every: 2000) {
-            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-                let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? ""
-                guard link.contains("etilqs_"), largest < 1_000_000,
-                    let bytes = try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/fd/" + name))
-                else { continue }
+            guard largest < 1_000_000 else { return true }
+            for bytes in try Self.temporaryFiles() {
                 largest = max(largest, bytes.count)
                 if bytes.range(of: Data("VACUUMED".utf8)) != nil { isPlain = true }
             }
