@@ -61,6 +61,10 @@ def squeezed(text):
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)).strip()
 
 
+# In these sources, a body ends with a brace in the first column, or on the line on which it begins.
+BODY = re.compile(r"[^\n]*\}[ \t]*$|.*?^\}", re.MULTILINE | re.DOTALL)
+
+
 class Source:
     """The text of an amalgamation, by name."""
 
@@ -89,9 +93,7 @@ class Source:
             elif re.match(rf"[A-Za-z_][\w \t*]*\b{name}[ \t]*\(", line):
                 head = re.compile(r"[^;{}#]*\)\s*\{").match(self.text, start)
                 if head:
-                    # In these sources, a body ends with a brace in the first column, or on the line on which it begins.
-                    stop = re.compile(r"[^\n]*\}[ \t]*$|.*?^\}", re.MULTILINE | re.DOTALL).match(self.text, head.end())
-                    found.append(self.text[start:stop.end()])
+                    found.append(self.text[start:BODY.match(self.text, head.end()).end()])
             elif re.match(rf"(?:static|SQLITE_PRIVATE|SQLITE_WSD)\b[^(){{}};=]*\b{name}\b", line):
                 variables.append(self.text[start:self.text.index(";", start)])
         found = found or variables
@@ -144,6 +146,24 @@ def differences(names, before, after):
             is_number = re.match(r"(?:OP|TK|PragTyp)_", name) and now is not None
             lines.append(f"private symbol {'gone' if now is None else 'renumbered' if is_number else 'changed'}: {name}")
     return count, lines
+
+
+def bodies(text):
+    """The code of each function of an amalgamation, by name."""
+    heads = re.finditer(r"^[A-Za-z_][\w \t*]*?\b(\w+)[ \t]*\([^;{}#]*\)\s*\{", text, re.MULTILINE)
+    return {head[1]: squeezed(text[head.start():BODY.match(text, head.end()).end()]) for head in heads}
+
+
+def changed_callees(names, known, before, after):
+    """A line for each function, but those known, that one of these names calls and whose code differs in two amalgamations."""
+    old, new = bodies(before), bodies(after)
+    callers = {}
+    for name in sorted(names):
+        for callee in re.findall(r"\b(\w+)[ \t]*\(", old.get(name, "")):
+            if callee in old and callee != name and old[callee] != new.get(callee):
+                callers.setdefault(callee, name)
+    return [f"{'changed' if callee in new else 'gone'}, called by {callers[callee]}: {callee}"
+            for callee in sorted(set(callers) - set(known))]
 
 
 # --- What the fragments use -------------------------------------------------------------------------------------------

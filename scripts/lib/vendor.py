@@ -420,7 +420,8 @@ def pins_for(pins, carrier, files):
     return fresh
 
 
-WHOLE_PARSER = "#define SQLITE_UDL_CAPABLE_PARSER 1"
+# The names of the rules in the generated parser say which options it was made with.
+WHOLE_PARSER = re.compile(r'"cmd ::= with DELETE FROM [^"]* limit_opt"')
 
 
 def has_sqlcipher(source):
@@ -445,16 +446,17 @@ def overview(pins, fresh, before, after):
         say("has no SQLCipher: what is SQLCipher's own is left out")
         before, version = engine_table.without_sqlcipher(before), r'^#define SQLITE_VERSION\s+"([^"]+)"'
         rows, old, now = [("SQLite", found(version, before, "sqlite3.c"), found(version, after, "sqlite3.c"))], set(), set()
-    rows += [("UPDATE and DELETE with LIMIT", *("yes" if WHOLE_PARSER in text else "no" for text in (before, after)))]
+    rows += [("UPDATE and DELETE with LIMIT", *("yes" if WHOLE_PARSER.search(text) else "no" for text in (before, after)))]
     for title, was, is_now in rows:
         if was != is_now:
             say(f"{title}: {was} -> {is_now}")
     for name in sorted(old ^ now):
         say(f"new symbol: {name}" if name in now else f"symbol gone: {name}")
 
-    counts = {"fit": 0, "do not fit": 0}
+    counts, edited = {"fit": 0, "do not fit": 0}, set()
     for patch in read_patches():
         for edit in patch.edits:
+            edited.add(edit.function)
             was, is_now = patches.definition(before, edit.function), patches.definition(after, edit.function)
             if was is None and not whole:
                 continue
@@ -467,7 +469,7 @@ def overview(pins, fresh, before, after):
                     print(f"    {line}", flush=True)
     names = engine_table.listed(engine_table.TABLE.read_text(encoding="utf-8"))
     compared, lines = engine_table.differences(names, before, after)
-    for line in lines:
+    for line in [*lines, *engine_table.changed_callees(edited, {*names, *edited}, before, after)]:
         say(line)
     say(f"private symbols: {compared - len(lines)} of {compared} are as they were")
     say(f"edits of Vendor/patches: {counts['fit']} fit, {counts['do not fit']} do not")
