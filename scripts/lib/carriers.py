@@ -213,8 +213,9 @@ def new_carrier(wanted, place, folder):
         if place is None:
             raise Stop(f"upstream's own {wanted} is on no package index; give its tree or its archive with --from")
         return {"kind": "tree", "purl": f"pkg:generic/{name}@{version}"}
-    # The name that an sdist has since PEP 625.
-    file = f"{re.sub(r'[-_.]+', '_', name).lower()}-{version}.tar.gz"
+    # The index's own form of the name, which scanners compare; an sdist's file has another one since PEP 625.
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    file = f"{name.replace('-', '_')}-{version}.tar.gz"
     return {"kind": "sdist", "purl": f"pkg:pypi/{name}@{version}", "file": file, **({"folder": folder} if folder else {})}
 
 
