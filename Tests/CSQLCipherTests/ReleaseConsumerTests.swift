@@ -8,7 +8,7 @@ private let offline: [String]? = [["unshare", "--net"], ["unshare", "--net", "--
     return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
 }
 
-/// Packages that use a release, with the network off. They build the library from scratch, which takes a minute.
+/// Packages that use a release, with the network off. They build the library from scratch, which takes some minutes.
 @Suite(.enabled(if: testsReleases, "SQLCIPHERKIT_RELEASE_TESTS is not set, or this is no git checkout"),
        .enabled(if: offline != nil, "this machine gives no network namespace"))
 struct ReleaseConsumerTests {
@@ -29,40 +29,28 @@ struct ReleaseConsumerTests {
         #expect(try String(contentsOf: page, encoding: .utf8).contains(text), "\(text)")
     }
 
-    /// SwiftPM as on a machine that has never seen a package: no caches, no mirrors, no settings of git.
-    private func swift(_ arguments: String..., in package: URL) throws -> Command.Outcome {
+    /// SwiftPM as on a machine that has never seen a package: no caches, no mirrors, no settings of git. With `repositories`, a git
+    /// server has those in that folder, on a loopback of its own.
+    private func swift(_ arguments: String..., in package: URL, servedFrom repositories: URL? = nil) throws -> Command.Outcome {
         let home = package.deletingLastPathComponent().appendingPathComponent("home")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
-        let shell = "cd \"$1\" && shift && unset SQLCIPHERKIT_DEVELOPMENT && exec \"$@\""
-        let command = try #require(offline) + ["swift"] + arguments
-        return try Command.run("bash", ["-c", shell, "bash", package.path] + command,
+        let shell = """
+            set -euo pipefail
+            if [[ $2 ]]; then
+                # SIOCSIFFLAGS with IFF_UP and IFF_RUNNING.
+                python3 -c 'import fcntl, socket, struct
+            fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh22x", b"lo", 0x41))'
+                "$(git --exec-path)/git-daemon" --base-path="$2" --export-all --listen=127.0.0.1 &
+                trap 'kill $!' EXIT
+                until git ls-remote git://127.0.0.1/Other-Name.git >/dev/null 2>&1; do sleep 0.1; done
+            fi
+            cd "$1"
+            unset SQLCIPHERKIT_DEVELOPMENT
+            swift "${@:3}"
+            """
+        let command = try #require(offline) + ["bash", "-c", shell, "bash", package.path, repositories?.path ?? ""] + arguments
+        return try Command.run(command[0], Array(command.dropFirst()),
                                environment: ReleaseScriptTests.Checkout.environment.merging(["HOME": home.path, "XDG_CACHE_HOME": home.path]) { $1 })
-    }
-
-    @Test func releaseArchiveBuildsConsumerOffline() throws {
-        let checkout = try ReleaseScriptTests.Checkout()
-        try checkout.release()
-        let folder = try TemporaryFolder()
-        _ = try checkout.unpack(into: folder.url)
-        let name = "SQLCipherKit-\(releaseVersion)"
-        let dependency = ".package(name: \"SQLCipherKit\", path: \"../\(name)\")"
-        let package = try consumer(in: folder.url, dependency: dependency)
-        try expectInArticle(dependency.replacing(releaseVersion, with: "1.0.0"))
-
-        let build = try swift("build", in: package)
-        try #require(build.status == 0, "\(build.output)\(build.errors)")
-        #expect(!(build.output + build.errors).contains("warning:"), "\(build.output)\(build.errors)")
-        let program = package.appendingPathComponent(".build/debug/App").path
-        let run = try Command.run(program, [folder.path("notes.db")])
-        let sqlite = try #require(try Pins.load().upstream("SQLite").version)
-        #expect(run.output == """
-            First we [bake], then we sell.
-            ["bread", "plans"]
-            wrong key
-            \(sqlite)
-
-            """, "\(run.errors)")
-        #expect(!FileManager.default.fileExists(atPath: package.appendingPathComponent("Package.resolved").path), "nothing was fetched")
     }
 
     /// The blocks of the article for newcomers, pasted in their order into an empty folder, as a reader would do it.
@@ -115,28 +103,43 @@ struct ReleaseConsumerTests {
         #expect(run.output.contains("Mill & Sons  01067   42.5\nOven Ltd     10115    7.2\n"), "\(run.output)")
     }
 
-    /// By URL and version, with nothing fetched but the release itself. Its files are those of the archive, which another test
-    /// builds. The repository has a name of its own, by which SwiftPM knows the package.
-    @Test func releaseTagResolvesByURLAndVersion() throws {
+    /// A version that is tagged in a fresh checkout, by its URL on a git server, with nothing fetched but that version: a program for
+    /// each product builds without a warning and runs. The files are those of the archive. The repository has a name of its own, by
+    /// which SwiftPM knows the package.
+    @Test func releaseTagBuildsEachProductByURL() throws {
         let checkout = try ReleaseScriptTests.Checkout()
+        try checkout.finishPages(for: "1.2.3")
         try checkout.release()
         try ReleaseScriptTests.Checkout.require(try checkout.run("1.2.3", "--tag"))
         let folder = try TemporaryFolder()
-        let repository = folder.url.appendingPathComponent("Other-Name.git")
-        let clone = ["clone", "--quiet", "--bare", checkout.root.path, repository.path]
+        let clone = ["clone", "--quiet", "--bare", checkout.root.path, folder.path("Other-Name.git")]
         try ReleaseScriptTests.Checkout.require(Command.run("git", clone, environment: ReleaseScriptTests.Checkout.environment))
-        let package = try consumer(in: folder.url, dependency: ".package(url: \"\(repository.absoluteString)\", from: \"1.2.3\")")
+        let package = try consumer(in: folder.url, dependency: #".package(url: "git://127.0.0.1/Other-Name.git", from: "1.2.3")"#)
         let manifest = package.appendingPathComponent("Package.swift")
         let text = try String(contentsOf: manifest, encoding: .utf8)
             .replacing("package: \"SQLCipherKit\"", with: "package: \"Other-Name\"")
         try Data(text.utf8).write(to: manifest)
         try expectInArticle(".package(url: \"<this repository>\", from: \"1.0.0\")")
         try expectInArticle("package: \"<last part of its URL>\"")
-        let resolve = try swift("package", "resolve", in: package)
-        try #require(resolve.status == 0, "\(resolve.output)\(resolve.errors)")
-        // The command also looks for each product that the manifest names.
-        let graph = try swift("package", "show-dependencies", in: package)
-        try #require(graph.status == 0, "\(graph.output)\(graph.errors)")
+        let tagged = try String(contentsOf: checkout.root.appendingPathComponent("Package.swift"), encoding: .utf8)
+        for product in tagged.matches(of: #/\.library\(name: ("\w+")/#) {
+            #expect(text.contains(product.1), "Tests/Consumer has no program with the product \(product.1)")
+        }
+
+        let build = try swift("build", in: package, servedFrom: folder.url)
+        try #require(build.status == 0, "\(build.output)\(build.errors)")
+        #expect(!(build.output + build.errors).contains("warning:"), "\(build.output)\(build.errors)")
+        let sqlite = try #require(try Pins.load().upstream("SQLite").version)
+        for (program, output) in [
+            ("App", "First we [bake], then we sell.\n[\"bread\", \"plans\"]\nwrong key\n\(sqlite)\n"),
+            ("Core", "one connection\n"), ("Sync", "[\"Foxes\"]\n"), ("Replication", "[\"Foxes\"]\n"), ("Vectors", "[2]\n"),
+            ("Extension", "42\n"), ("Plain", "\(sqlite)\n"),
+        ] {
+            let run = try Command.run(package.appendingPathComponent(".build/debug/\(program)").path, [folder.path("\(program).db")])
+            #expect(run.output == output, "\(program): \(run)")
+            // An encrypted database begins with its salt.
+            #expect(try !Data(contentsOf: URL(fileURLWithPath: folder.path("\(program).db"))).starts(with: Data("SQLite".utf8)), "\(program)")
+        }
         let checkouts = package.appendingPathComponent(".build/checkouts")
         #expect(try FileManager.default.contentsOfDirectory(atPath: checkouts.path) == ["Other-Name"])
 

@@ -62,6 +62,14 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
             try Self.require(try run(releaseVersion, "--output", output.path))
         }
 
+        /// Commits the pages as a release of `version` has them, which CONTRIBUTING.md asks for first.
+        func finishPages(for version: String) throws {
+            for (page, edit) in [("CHANGELOG.md", "0,/^## .*/s//## \(version) - 2026-01-31/"), ("README.md", "s/, unreleased//")] {
+                try Self.require(Command.run("sed", ["-i", edit, root.appendingPathComponent(page).path]))
+            }
+            _ = try git("commit", "--quiet", "--all", "--message", version)
+        }
+
         func git(_ arguments: String...) throws -> String {
             let outcome = try Command.run("git", ["-C", root.path] + arguments, environment: Self.environment)
             try Self.require(outcome)
@@ -218,6 +226,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         try text.write(to: readme)
 
         // A release's pages say that it is one. A pre-release, as above and below, may come from any commit.
+        try checkout.finishPages(for: "9.9.7")
         let changelog = checkout.root.appendingPathComponent("CHANGELOG.md")
         let changes = try String(contentsOf: changelog, encoding: .utf8)
         func commit(_ heading: String, _ security: String) throws {

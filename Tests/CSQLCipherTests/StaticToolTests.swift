@@ -7,8 +7,6 @@ private let inFolder: [String]? = [["chroot"], ["unshare", "--map-root-user", "c
     (try? Command.run(command[0], command.dropFirst() + ["/", "true"]))?.status == 0
 }
 
-/// The time for a release of the tool: ten minutes of compiling.
-
 /// Programs that are linked statically, run in a folder with no other file as their root.
 @Suite(.enabled(if: testsReleases && LongTests.areOn, "SQLCIPHERKIT_RELEASE_TESTS or SQLCIPHERKIT_LONG_TESTS is not set"),
        .enabled(if: inFolder != nil, "only root can change a program's root folder on this machine"))
@@ -84,7 +82,7 @@ struct StaticToolTests {
         let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/AddingThePackage.md")
         #expect(try String(contentsOf: page, encoding: .utf8).contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))
         // In debug, which takes a third of the time and is linked in the same way.
-        let root = try consumer("swift build --static-swift-stdlib -Xswiftc -static-executable")
+        let root = try consumer("swift build --product App --static-swift-stdlib -Xswiftc -static-executable")
         let bare = try root.run("/notes.db")
         #expect(bare.status != 0 && bare.errors.contains("Unable to obtain Swift runtime path"), "\(bare)")
         let run = try root.runWithProc("/notes.db")
@@ -100,7 +98,7 @@ struct StaticToolTests {
         let file = try #require(text.firstMatch(of: #/```dockerfile\n([^`]+)\nFROM debian:bookworm-slim\n([^`]+)```/#))
         let step = try #require(file.1.firstMatch(of: #/\nRUN (swift build .+)/#)).1
         let packages = try #require(file.2.firstMatch(of: #/--no-install-recommends ([a-z0-9 -]+) &&/#)).1.split(separator: " ").map(String.init)
-        let root = try consumer(step.replacing(" -c release", with: ""))
+        let root = try consumer(step.replacing(" -c release", with: " --product App"))
         let copy = """
             set -euo pipefail
             apt-cache depends --recurse --important "${@:2}" | grep -E '^[a-z]' | sort -u | while read -r package; do
