@@ -7,6 +7,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.library(name: "Serving", targets: ["Serving"])],
     dependencies: [
+        // By URL, it would need the same traits as in the package of the program: SwiftPM 6.3 resolves nothing else.
         .package(name: "SQLCipherKit", path: "../.."),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),

@@ -103,9 +103,9 @@ struct ReleaseConsumerTests {
         #expect(run.output.contains("Mill & Sons  01067   42.5\nOven Ltd     10115    7.2\n"), "\(run.output)")
     }
 
-    /// A version that is tagged in a fresh checkout, by its URL on a git server, with nothing fetched but that version: a program for
-    /// each product builds without a warning and runs. The files are those of the archive. The repository has a name of its own, by
-    /// which SwiftPM knows the package.
+    /// Depends on a version that was tagged in a fresh checkout, by its URL on a git server, and fetches nothing else. A program
+    /// for each product builds without a warning and runs. The files are those of the archive. The repository has a name of its
+    /// own, by which SwiftPM knows the package.
     @Test func releaseTagBuildsEachProductByURL() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.finishPages(for: "1.2.3")
@@ -138,7 +138,8 @@ struct ReleaseConsumerTests {
             let run = try Command.run(package.appendingPathComponent(".build/debug/\(program)").path, [folder.path("\(program).db")])
             #expect(run.output == output, "\(program): \(run)")
             // An encrypted database begins with its salt.
-            #expect(try !Data(contentsOf: URL(fileURLWithPath: folder.path("\(program).db"))).starts(with: Data("SQLite".utf8)), "\(program)")
+            let file = try Data(contentsOf: folder.url.appendingPathComponent("\(program).db"))
+            #expect(!file.starts(with: Data("SQLite".utf8)), "\(program)")
         }
         let checkouts = package.appendingPathComponent(".build/checkouts")
         #expect(try FileManager.default.contentsOfDirectory(atPath: checkouts.path) == ["Other-Name"])
