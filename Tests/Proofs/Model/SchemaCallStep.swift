@@ -74,7 +74,7 @@ struct SchemaCallStep: Step {
             }
         case .rebuild(let table):
             // Where something would be broken, or foreign keys would have to be switched off, it is refused.
-            let found = try world.only(.either) { db in
+            let found = try world.only(.either, writing: schema) { db in
                 let schema = try Schema.named(schema, db)
                 guard let description = try schema.table(table), description.kind == .table else { return .done }
                 try schema.rebuildTable(table, sql: SQL(raw: description.sql))

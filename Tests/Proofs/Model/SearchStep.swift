@@ -45,8 +45,8 @@ struct SearchStep: Step {
             }
         case .rebuild:
             let isRefused = kind == .contentless
-            try world.only(isRefused ? .error : .done, perform)
-        case .optimize, .check: try world.only(.done, perform)
+            try world.only(isRefused ? .error : .done, writing: "main", perform)
+        case .optimize, .check: try world.only(.done, writing: "main", perform)
         case .typed(let word):
             if kind == .contentless { return }
             // Rows with the very word are among the hits.

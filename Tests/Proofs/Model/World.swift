@@ -106,11 +106,24 @@ final class World {
     }
 
     /// Compares the outcome of a call that has no counterpart in the reference.
+    /// - Parameter schema: the schema to which the call may write.
     @discardableResult
-    func only(_ expected: Outcome, _ subject: (Connection) throws -> Outcome) throws -> Outcome {
+    func only(_ expected: Outcome, writing schema: String? = nil, _ subject: (Connection) throws -> Outcome) throws -> Outcome {
         let found = try Outcome.of { try subject(db) }
         if isAborted { try expectRefusal(found) } else { try expect(expected, found) }
+        if let schema { try takeWriteLock(of: schema) }
         return found
+    }
+
+    /// Takes the write lock in the reference, if a call that only the package has run took it and kept it for its transaction. A
+    /// refused call may have taken it, too.
+    private func takeWriteLock(of schema: String) throws {
+        guard !isAborted, sqlite3_txn_state(try db.live(), schema) == SQLITE_TXN_WRITE,
+            sqlite3_txn_state(reference.db, schema) != SQLITE_TXN_WRITE
+        else { return }
+        let version = "PRAGMA \(schema.quotedSQLIdentifier).user_version"
+        guard case .integer(let number)? = try reference.must(version).first?.first else { return }
+        _ = try reference.must("\(version) = \(number)")
     }
 
     /// In an aborted transaction everything is refused; an argument that is wrong in any case may be refused as such.
