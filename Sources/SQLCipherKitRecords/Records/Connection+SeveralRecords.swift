@@ -3,11 +3,23 @@ import SQLCipherKitCore
 /// Writing several records: all of them or none.
 extension Connection {
     /// Inserts records, as `insertAll` does.
-    /// - Returns: the number of inserted records.
-    /// - Throws: the errors of `insert(_:in:)` for one record; then nothing is inserted.
+    /// - Returns: the number of inserted records, without records whose conflicts were ignored.
+    /// - Throws: the errors of `insertAll`; then nothing is inserted.
     @discardableResult
-    public func insert<Record: SQLRecord>(_ records: [Record], in schema: Schema? = nil) throws -> Int {
-        try insertAll(records, in: schema)
+    public func insert<Record: SQLRecord>(
+        _ records: [Record], onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
+    ) throws -> Int {
+        try insertAll(records, onConflict: conflict, in: schema)
+    }
+
+    /// Inserts records, and reads back the values that the database filled in, as `insertAll` does.
+    /// - Returns: the number of inserted records, without records whose conflicts were ignored.
+    /// - Throws: the errors of `insertAll`; then nothing is inserted.
+    @discardableResult
+    public func insert<Record: SQLRecord>(
+        _ records: inout [Record], onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
+    ) throws -> Int {
+        try insertAll(&records, onConflict: conflict, in: schema)
     }
 
     /// Updates the rows with the records' keys.

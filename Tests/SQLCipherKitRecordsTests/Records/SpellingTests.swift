@@ -107,6 +107,27 @@ import Testing
         #expect(try db.deleteAll(Word.self) == count && db.count(Word.all) == 0)
     }
 
+    @Test(arguments: [nil, ConflictResolution.ignore, .replace]) func arraysAreInsertedAsByInsertAll(conflict: ConflictResolution?) throws {
+        let before = try db.count(Word.all)
+        let given = [Word(text: "x"), Word(id: 1, text: "y"), Word(text: "z")]
+        var (own, other) = (given, given)
+        func count(_ body: () throws -> Int) -> Int? { try? body() }
+        let found = try db.transaction { db -> TransactionEnd<(Int?, Int)> in
+            .rollback((count { try db.insert(given, onConflict: conflict) }, try db.count(Word.all)))
+        }
+        #expect(found.0 == (conflict == nil ? nil : conflict == .ignore ? 2 : 3))
+        #expect(found.1 == (conflict == nil ? before : before + 2))
+        for isArray in [true, false] {
+            let counted = try db.transaction { db -> TransactionEnd<Int?> in
+                .rollback(count {
+                    isArray ? try db.insert(&own, onConflict: conflict) : try db.insertAll(&other, onConflict: conflict)
+                })
+            }
+            #expect(counted == found.0)
+        }
+        #expect(own == other && (own == given) == (conflict == nil))
+    }
+
     @Test func sqlIsJoinedAndAppended() throws {
         let conditions: [SQL] = ["id > \(1)", "text <> \("a")", "id < \(4)"]
         var sql: SQL = "SELECT id FROM word WHERE "

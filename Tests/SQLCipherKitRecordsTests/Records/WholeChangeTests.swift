@@ -80,6 +80,7 @@ import TestSupport
         Call(name: "delete") { db in try db.delete(Plain.self, ids: [1, 2, 3]) },
         Call(name: "save") { db in var record = Plain(id: 3, a: 9); try db.save(&record) },
         Call(name: "insert") { db in try db.insert([Plain(id: 8, a: 8), Plain(id: 9, a: 9)]) },
+        Call(name: "insert") { db in var all = [Plain(id: 8, a: 8), Plain(id: 9, a: 9)]; try db.insert(&all) },
         Call(name: "update") { db in try db.update([Plain(id: 2, a: 9), Plain(id: 3, a: 9)]) },
         Call(name: "delete") { db in try db.delete([Plain(id: 2, a: 2), Plain(id: 3, a: 3)]) },
         Call(name: "save") { db in var all = [Plain(id: 2, a: 9), Plain(id: 3, a: 9)]; try db.save(&all) },
