@@ -100,6 +100,12 @@ extension Connection {
     @available(*, unavailable, message: "use fetchAll(Player.all)")
     public func fetchAll<Record: SQLRecord>(_ type: Record.Type) throws -> [Record] { unavailable() }
 
+    @available(*, unavailable, renamed: "count(_:)")
+    public func fetchCount<T>(_ request: T) throws -> Int { unavailable() }
+
+    @available(*, unavailable, message: "use count(Player.all)")
+    public func count<Record: SQLRecord>(_ type: Record.Type) throws -> Int { unavailable() }
+
     @available(*, unavailable, renamed: "deleteAll(_:)")
     public func delete<Record: SQLRecord>(_ query: SQLQuery<Record>) throws {}
 
@@ -169,6 +175,18 @@ extension DatabaseWriter {
     @available(*, unavailable, message: "use write { db in try db.execute(…) }")
     public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws {}
 
+    @available(*, unavailable, message: "use main.backup(toFileAt: path)")
+    public func backup(to destination: DatabaseLocation, key: DatabaseKey? = nil) throws {}
+
+    @available(*, unavailable, message: "use main.backup(toFileAt: path)")
+    public func backup(to destination: DatabaseWriter) throws {}
+
+    @available(*, unavailable, message: "use main.restore(fromFileAt: path)")
+    public func restore(from source: DatabaseLocation, key: DatabaseKey? = nil) throws {}
+
+    @available(*, unavailable, message: "use main.checkpoint()")
+    public func checkpoint(_ mode: CheckpointMode = .passive) throws {}
+
     @available(*, unavailable, message: "use write { db in … }, or writeWithoutTransaction { db in … }")
     public func inDatabase<R>(_ body: (Connection) throws -> R) throws -> R { unavailable() }
 }
@@ -214,6 +232,14 @@ extension SQLRecord {
 
     @available(*, unavailable, message: "use order { $0.score.descending }, or order(\\.score)")
     public static func order(_ terms: SQLOrdering...) -> SQLQuery<Self> { unavailable() }
+
+    @available(*, unavailable, message: "use order { $0.score.descending }, or order(\\.score)")
+    public static func order(_ terms: KeyPath<SQLColumns<Self>, SQLOrdering>...) -> SQLQuery<Self> { unavailable() }
+}
+
+extension SQLQuery {
+    @available(*, unavailable, message: "use order { $0.score.descending }, or order(\\.score)")
+    public func order(_ terms: KeyPath<SQLColumns<Record>, SQLOrdering>...) -> SQLQuery<Record> { unavailable() }
 }
 
 extension SQLRequest {
@@ -222,11 +248,40 @@ extension SQLRequest {
 
     @available(*, unavailable, message: "the connection fetches a request: db.fetchOne(request)")
     public func fetchOne(_ db: Connection) throws -> Element? { unavailable() }
+
+    @available(*, unavailable, message: "the connection counts the rows: db.count(request)")
+    public func fetchCount(_ db: Connection) throws -> Int { unavailable() }
+
+    @available(*, unavailable, message: "use !db.exists(request)")
+    public func isEmpty(_ db: Connection) throws -> Bool { unavailable() }
 }
 
 extension SQLExpression {
     @available(*, unavailable, renamed: "descending")
     public var desc: SQLOrdering { unavailable() }
+
+    @available(*, unavailable, renamed: "ascending")
+    public var asc: SQLOrdering { unavailable() }
+}
+
+extension SQLColumn.DeclaredType {
+    @available(*, unavailable, renamed: "real")
+    public static var double: Self { unavailable() }
+
+    @available(*, unavailable, message: "SQLite stores a Boolean as .integer, 0 or 1")
+    public static var boolean: Self { unavailable() }
+
+    @available(*, unavailable, message: "SQLite stores no dates: .text fits the default ValueProfile, which DateStrategy changes")
+    public static var date: Self { unavailable() }
+
+    @available(*, unavailable, message: "SQLite stores no dates: .text fits the default ValueProfile, which DateStrategy changes")
+    public static var datetime: Self { unavailable() }
+
+    @available(*, unavailable, message: "use .integer, .real, or .text for a Decimal that keeps its digits")
+    public static var numeric: Self { unavailable() }
+
+    @available(*, unavailable, message: "use .text, or .blob for JSONB")
+    public static var jsonText: Self { unavailable() }
 }
 
 /// The types that the signatures of this file need.
