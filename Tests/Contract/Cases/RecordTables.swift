@@ -118,6 +118,7 @@ extension Cases {
                 let last = t.text("last", "adopted")
                 migrator.adopt(through: last) { db in try db.fetchOne(Int.self, "SELECT count(*) FROM probe") == 3 }
                 migrator.adopt(userVersions: [1: last])
+                migrator.adoptGRDBMigrations()
                 return try migrator.migrate(t.db)
             },
             call("a dry run", refusing: [.readOnly]) { t in

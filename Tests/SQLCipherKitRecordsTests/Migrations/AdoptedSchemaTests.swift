@@ -54,6 +54,50 @@ import TestSupport
         #expect(try self.migrator.pending(in: db) == [])
     }
 
+    /// Each set of GRDB's records, in each order: the first migrations are adopted, all others are refused and record nothing.
+    @Test func migratorAdoptsMigrationsOfGRDB() throws {
+        let names = ["notes", "stars", "tags"]
+        for set in 0..<16 {
+            let recorded = (names + ["moons"]).enumerated().filter { set >> $0.offset & 1 == 1 }.map(\.element)
+            for order in [recorded, recorded.reversed()] {
+                let db = try Connection(.memory)
+                var migrator = migrator
+                migrator.adoptGRDBMigrations()
+                try db.execute("CREATE TABLE grdb_migrations(identifier TEXT NOT NULL PRIMARY KEY)")
+                for name in order { try db.execute("INSERT INTO grdb_migrations VALUES (\(name))") }
+                if order.contains("notes") { try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)") }
+                if order.contains("stars"), order.contains("notes") { try db.execute("ALTER TABLE note ADD COLUMN stars INTEGER") }
+                if order.contains("tags") { try db.execute("CREATE TABLE tag(name TEXT)") }
+                guard Array(names.prefix(recorded.count)) == recorded else {
+                    for call in [{ _ = try migrator.pending(in: $0) }, { _ = try migrator.dryRun($0) }, { _ = try migrator.migrate($0) }]
+                        as [(Connection) throws -> Void]
+                    {
+                        let error = #expect(throws: DatabaseError.self, "\(order)") { try call(db) }
+                        #expect(error?.reason == .migration)
+                    }
+                    #expect(try db.main.table("sqlcipherkit_migration") == nil)
+                    continue
+                }
+                #expect(try migrator.dryRun(db) == Array(names.dropFirst(recorded.count)))
+                #expect(try migrator.migrate(db) == Array(names.dropFirst(recorded.count)))
+                #expect(try db.fetchAll(String.self, "SELECT name FROM sqlcipherkit_migration ORDER BY position") == names)
+                #expect(try db.fetchAll(String.self, "SELECT identifier FROM grdb_migrations") == order)
+            }
+        }
+        // Of migrations that were merged since, and in a database without GRDB.
+        var merged = Migrator()
+        merged.add("all", merging: ["notes", "stars"]) { db, done in
+            #expect(done == ["notes"])
+            try db.execute("ALTER TABLE note ADD COLUMN stars INTEGER")
+        }
+        merged.adoptGRDBMigrations()
+        #expect(try merged.pending(in: db) == ["all"])
+        try make(1)
+        try db.execute("CREATE TABLE grdb_migrations AS SELECT 'notes' AS identifier")
+        #expect(try merged.migrate(db) == ["all"])
+        #expect(try merged.applied(in: db) == ["all"])
+    }
+
     @Test func unmappedUserVersionIsRefused() throws {
         try make(3)
         var migrator = migrator

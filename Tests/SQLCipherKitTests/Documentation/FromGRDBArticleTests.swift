@@ -27,9 +27,6 @@ import TestSupport
         migrator.add("v3") { db in
             try db.main.addColumn(SQLColumn("team", .text), to: "player")
         }
-        migrator.adopt(through: "v1") { db in
-            try db.main.hasTable("grdb_migrations") && db.exists("SELECT 1 FROM grdb_migrations WHERE identifier = 'v1'")
-        }
 
         let key = try DatabaseKey.passphrase("correct horse")
         try DatabaseConverter.encrypt(
@@ -43,11 +40,7 @@ import TestSupport
             .file(path), key: key, configuration: configuration)
         #expect(try pool.writeWithoutTransaction { db in try db.main.synchronous } == .wholeFile)
 
-        migrator.adopt(through: "v2") { db in
-            try db.main.hasTable("grdb_migrations") && db.exists("""
-                SELECT 1 FROM grdb_migrations WHERE identifier = 'v2'
-                """)
-        }
+        migrator.adoptGRDBMigrations()
         try migrator.migrate(pool)
         let columns = try pool.read { db in try db.main.table("player")?.columns.map(\.name) }
         #expect(columns == ["id", "name", "score", "team"])
