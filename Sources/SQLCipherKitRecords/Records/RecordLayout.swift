@@ -90,6 +90,16 @@ struct RecordLayout {
         }
     }
 
+    /// The columns that a record writes, of those that it encodes.
+    /// - Throws: an error if two of its values belong to one column, because SQLite ignores the case of names: one would be lost.
+    func written(_ all: [String], _ table: SQLTable) throws -> [String] {
+        var names: Set<SQLName> = []
+        for name in all where !names.insert(SQLName(name)).inserted {
+            throw DatabaseError.invalidArgument("the record has two values for the column \(name) of \(table.name)")
+        }
+        return all.filter { !generated.contains(SQLName($0)) }
+    }
+
     /// Returns the SQL that inserts a column's value. Nil is NULL, except in the key, as NULL identifies no row: there the database
     /// fills in the default, just as it fills in a row id.
     func inserted(_ column: String) -> String {
@@ -144,7 +154,7 @@ struct RecordSQL {
     let keys: [String]
 
     init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws {
-        let written = all.filter { !layout.generated.contains(SQLName($0)) }
+        let written = try layout.written(all, table)
         func key() throws -> [String] { try layout.key(among: all, table) }
         func matches(_ key: [String], _ keys: [String]) -> String {
             key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(ofText: $0) ?? 0) + 1)" }.joined(separator: " AND ")

@@ -140,8 +140,9 @@ extension RecordStatements {
     ) throws -> SQL {
         let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)
-        let values = try stored(record, table, db).filter { !layout.generated.contains(SQLName($0.name)) }
-        let names = values.map(\.name)
+        let stored = try self.stored(record, table, db)
+        let names = try layout.written(stored.map(\.name), table)
+        let values = stored.filter { names.contains(text: $0.name) }
         let insertion = SQL(
             raw: RecordSQL.insertion(table, layout, names, nil), StatementArguments(values.map(\.value)))
         return "\(insertion) \(try conflict.clause(names, layout, table)) RETURNING \(raw: layout.selection)"

@@ -32,6 +32,30 @@ import TestSupport
         }
     }
 
+    /// Two keys that differ in case only: SQLite takes them for one column, and would keep one of the values.
+    struct Twofold: SQLRecord {
+        var id: Int?
+        var low: Int
+        var lowest: Int
+        enum CodingKeys: String, CodingKey { case id, low, lowest = "LOW" }
+        static let tableName = "price"
+    }
+
+    @Test func twoValuesForOneColumnAreRefused() throws {
+        let db = db
+        let calls: [(String, (inout Twofold) throws -> Void)] = [
+            ("insert", { try db.insert($0) }), ("insert(&)", { try db.insert(&$0) }), ("insertAll", { try db.insertAll([$0]) }),
+            ("upsert", { try db.upsert($0) }), ("upsert(&)", { try db.upsert(&$0) }), ("update", { try db.update($0) }),
+            ("SQLUpsert", { try db.upsert($0, SQLUpsert(on: \.id).updating(\.low)) }), ("save", { try db.save(&$0) }),
+        ]
+        for (name, call) in calls {
+            var record = Twofold(id: 1, low: 3, lowest: 4)
+            let error = #expect(throws: DatabaseError.self, "\(name)") { try call(&record) }
+            #expect(error?.reason == .invalidArgument && error?.message.contains("LOW") == true, "\(name): \(error as Any)")
+            #expect(try db.fetchAll((Int, Int).self, "SELECT low, high FROM price").map { [$0.0, $0.1] } == [[10, 20]], "\(name)")
+        }
+    }
+
     /// Described as if its keys were its properties' names, which cannot be seen before a record is coded: they are private.
     struct Misdescribed: SQLRecord {
         var id: Int
