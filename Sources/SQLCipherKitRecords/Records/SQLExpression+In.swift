@@ -86,7 +86,8 @@ extension SQLSelection: _SQLValues where Element: SQLValueConvertible {
 
 extension SQLExpression where Value: SQLValueConvertible {
     /// The condition that the expression equals one of some values: the elements of an array or a set, the values of a range of any
-    /// kind, or the rows of a query. NULL matches if the values include nil.
+    /// kind, or the rows of a query. NULL matches if the values include nil. Each element of an array or a set is a parameter, of
+    /// which a statement has at most 250,000: read more records by `fetchAll(_:ids:in:)`, which has no such limit.
     /// ```swift
     /// Book.filter { $0.pages.in(100..<200) || $0.state.in([.draft, .done]) }
     /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }

@@ -32,6 +32,9 @@ extension Schema {
     }
 
     /// Renames a table and updates the references to it (<https://sqlite.org/lang_altertable.html>).
+    ///
+    /// SQLite refuses to rename a full-text index that belongs to a table, because its triggers name it: drop the index, and create
+    /// it under the other name. The table itself can be renamed.
     /// - Throws: SQLite's error, for instance if there is no such table, the new name is in use, or a view or trigger no longer
     ///   compiles; or ``DatabaseError/Reason/schemaName``. Nothing has changed then.
     public func renameTable(_ table: String, to newName: String) throws {
