@@ -264,6 +264,27 @@ extension SQLExpression {
     public var asc: SQLOrdering { unavailable() }
 }
 
+/// A comparison with its value on the left.
+extension SQLExpression where Value: SQLValueConvertible {
+    @available(*, unavailable, message: "write the column first, and the value after it: $0.score > 3")
+    public static func == <T: SQLValueConvertible>(a: T, b: Self) -> SQLPredicate { unavailable() }
+
+    @available(*, unavailable, message: "write the column first, and the value after it: $0.score > 3")
+    public static func != <T: SQLValueConvertible>(a: T, b: Self) -> SQLPredicate { unavailable() }
+
+    @available(*, unavailable, message: "write the column first, and the value after it: $0.score > 3")
+    public static func < <T: SQLValueConvertible>(a: T, b: Self) -> SQLPredicate { unavailable() }
+
+    @available(*, unavailable, message: "write the column first, and the value after it: $0.score > 3")
+    public static func <= <T: SQLValueConvertible>(a: T, b: Self) -> SQLPredicate { unavailable() }
+
+    @available(*, unavailable, message: "write the column first, and the value after it: $0.score > 3")
+    public static func > <T: SQLValueConvertible>(a: T, b: Self) -> SQLPredicate { unavailable() }
+
+    @available(*, unavailable, message: "write the column first, and the value after it: $0.score > 3")
+    public static func >= <T: SQLValueConvertible>(a: T, b: Self) -> SQLPredicate { unavailable() }
+}
+
 extension SQLColumn.DeclaredType {
     @available(*, unavailable, renamed: "real")
     public static var double: Self { unavailable() }

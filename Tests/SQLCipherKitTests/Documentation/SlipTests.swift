@@ -39,6 +39,8 @@ import TestSupport
         ("$0.nmae == \"a\"", ["Player", "nmae"]), ("$0.name", ["SQLExpression<String>", "SQLPredicate"]),
         ("$0.score && $0.isOn", ["SQLExpression<Int>", "SQLExpression<Bool>"]), ("!$0.score", ["SQLExpression<Int>", "SQLExpression<Bool>"]),
         ("$0.isOn && \"a\"", ["String", "SQLExpression<Bool>"]), ("$0.score > 3 && $0.name == 3", ["Int", "String"]),
+        ("3 < $0.score", ["column first"]), ("int == $0.big", ["column first"]), ("text != $0.name", ["column first"]),
+        ("date >= $0.made", ["column first"]), ("text == $0.nick", ["column first"]), ("$0.isOn && 3 >= $0.score", ["column first"]),
         ("$0.name == \"a\" || $0.score == \"x\" || $0.isOn", ["String", "Int"]), ("$0.score + 1 > \"a\"", ["String", "Int"]),
         ("$0.name.upper == \"A\"", ["SQLExpression<String>", "upper"]),
     ]
