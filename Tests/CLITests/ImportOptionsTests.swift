@@ -39,32 +39,24 @@ import TestSupport
         #expect(try rows("m").suffix(4) == ["'6000.50'", "'N/A'", "'007'", "'2.10'"])
     }
 
-    @Test func importSkipsCommentAndPreambleLines() throws {
-        let comment = try load("c.csv", Data("# a comment\n# another, with commas\na,b\n1,x\n# inside\n2,y\n".utf8))
-        #expect(comment.expectSuccess().output.contains("2 lines left out before it"), "\(comment.output)")
-        #expect(try rows("c") == ["1,'x'", "2,'y'"])
+    @Test func importSkipsPreambleLines() throws {
         try load("h.csv", Data("#a,b\n1,x\n2,y\n".utf8)).expectSuccess()
         #expect(try names("h") == ["#a", "b"])
-        try load("v.tsv", Data("##format=1\n#chrom\tpos\nx\t1\ny\t2\n".utf8)).expectSuccess()
-        #expect(try names("v") == ["#chrom", "pos"])
-        try load("e.csv", Data("sep=;\r\na;b\r\n1;2,5\r\n".utf8)).expectSuccess()
-        #expect(try rows("e") == ["1,'2,5'"])
         let report = Data("Quarterly report\n\na,b\n1,2\n3,4\n5,6\n".utf8)
         let refused = try load("r.csv", report)
         #expect(refused.status != 0 && refused.errors.contains("--skip 1"), "\(refused)")
-        try load("r.csv", report, "--skip", "2").expectSuccess()
+        #expect(try load("r.csv", report, "--skip", "2").expectSuccess().output.contains("2 lines left out before it"))
         #expect(try rows("r") == ["1,2", "3,4", "5,6"])
-        try load("k.csv", Data("a,b\n; no\n1,2\n".utf8), "--comment", ";").expectSuccess()
-        #expect(try rows("k") == ["1,2"])
     }
 
-    @Test func importHandlesNullMarksEscapesAndQuotes() throws {
+    @Test func importHandlesNullMarksAndQuotes() throws {
         try load("n.csv", Data("a,b\n1,NA\nn/a,\"NA\"\n3,x\n".utf8), "--null", "NA,n/a").expectSuccess()
         #expect(try rows("n") == ["1,NULL", "NULL,'NA'", "3,'x'"])
-        try load("b.csv", Data(#"a,b\#n"say \"hi\"",\N\#none\, two,C:\\x\#n"#.utf8), "--escape", "\\").expectSuccess()
-        #expect(try rows("b") == ["'say \"hi\"',NULL", "'one, two','C:\\x'"])
-        try load("l.csv", Data("a,b\n5\" pipe,\"the \"best\" one\"\nx,\"y\"\n".utf8), "--quote", "lenient").expectSuccess()
+        // As in SQLite's shell, a quote in the middle of a field is an ordinary character.
+        try load("l.csv", Data("a,b\n5\" pipe,\"the \"\"best\"\" one\"\nx,\"y\"\n".utf8)).expectSuccess()
         #expect(try rows("l") == ["'5\" pipe','the \"best\" one'", "'x','y'"])
+        try load("o.csv", Data("a,b\n\"x\" y,z\n".utf8), "--quote", "none").expectSuccess()
+        #expect(try rows("o") == ["'\"x\" y','z'"])
         let twice = try load("d.csv", Data("a,a,,A\n1,2,3,4\n".utf8))
         #expect(twice.status == 1 && twice.errors.contains("--rename"))
         try load("d.csv", Data("a,a,,A\n1,2,3,4\n".utf8), "--rename").expectSuccess()

@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// Small twins of files that people have: what a reader by the letter of RFC 4180 would take for one column, or refuse.
+/// Small twins of files that people have.
 @Suite struct ImportRealFilesTests {
     struct Twin: CustomTestStringConvertible {
         let name: String
@@ -18,48 +18,19 @@ import TestSupport
 
     private static let twins = [
         Twin(
-            name: "R's row names", text: "\"a\" \"b c\"\n\"1\" 5 \"x y\"\n\"2\" 6 NA\n", says: "with blanks, quoted with \", names in the first line but for the first column",
-            columns: ["column1", "a", "b c"], rows: ["'1',5,'x y'", "'2',6,'NA'"]),
-        Twin(
-            name: "row names with commas", text: "mpg,cyl\nMazda RX4,21,6\nDatsun,22.8,4\n", says: "but for the first column",
-            columns: ["column1", "mpg", "cyl"], rows: ["'Mazda RX4',21.0,6", "'Datsun',22.8,4"]),
-        Twin(
-            name: "a delimiter at the end of each row", text: "a,b\n1,2,\n3,4,\n", says: "names in the first line,",
-            columns: ["a", "b", "column3"], rows: ["1,2,NULL", "3,4,NULL"]),
-        Twin(
-            name: "aligned numbers", text: "  x    y   z\n 1.0  20   a\n 15.5  3   b\n", says: "CSV with blanks", columns: ["x", "y", "z"],
-            rows: ["1.0,20,'a'", "15.5,3,'b'"]),
-        Twin(
-            name: "numbers without names", text: "# x y\n1 2\n3\t 4 \n", says: "CSV with blanks", columns: ["column1", "column2"], rows: ["1,2", "3,4"]),
-        Twin(
             name: "a column of words", text: "city\nNew York\nLos Angeles\n", says: "CSV with one column", columns: ["city"],
             rows: ["'New York'", "'Los Angeles'"]),
         Twin(
             name: "a column of times", text: "2020-01-01 10:00\n2020-01-02 11:30\n", says: "CSV with one column", columns: ["column1"],
             rows: ["'2020-01-01 10:00'", "'2020-01-02 11:30'"]),
         Twin(
-            name: "comments between rows", text: "# from a tool\na,b\n1,2\n#3,4\n5,6\n", says: "without 1 line that begins with #",
-            columns: ["a", "b"], rows: ["1,2", "5,6"]),
-        Twin(
-            name: "semicolons, and comments between", text: "# Unicode\n\n# Group\n0009..000D ; White_Space\n0020 ; White_Space\n\n# Total: 6\n0085 ; Other\n",
-            says: "without 2 lines that begin with #", columns: ["0009..000D ", "White_Space"], rows: ["'0020 ','White_Space'", "'0085 ','Other'"]),
-        Twin(
             name: "numbers but for a word", text: "a,b,c\n1,NA,-\n2,3.5,x\n", says: "b text (numbers with --null 'NA'), c text", columns: ["a", "b", "c"],
             rows: ["1,'NA','-'", "2,'3.5','x'"]),
-        Twin(
-            name: "blanks after commas", text: "Name,      Medal, Year\n\"Usain, B.\", \"GOLD\",  2012\nCarl,  , 1984\n", says: "CSV with commas and blanks",
-            columns: ["Name", "Medal", "Year"], rows: ["'Usain, B.','GOLD',2012", "'Carl',NULL,1984"]),
-        Twin(
-            name: "numbers aligned between commas", text: "   n,    x\n   1,  2.5\n  10, 12.5\n", says: "CSV with commas and blanks", columns: ["n", "x"],
-            rows: ["1,2.5", "10,12.5"]),
         Twin(
             name: "blanks after some commas", text: "a, b\n1,x\n2, y\n", says: "CSV with commas, quoted", columns: ["a", " b"], rows: ["1,'x'", "2,' y'"]),
         Twin(
             name: "several returns before a line feed", text: "a,b\r\r\n\"1\",x\r\r\r\n2,y\rz\r\n", says: "CSV with commas", columns: ["a", "b"],
             rows: ["'1','x'", "'2','y\rz'"]),
-        Twin(
-            name: "blanks that are said", text: "a b\nx y\n", options: ["--delimiter", "blanks"], says: "CSV with blanks", columns: ["a", "b"],
-            rows: ["'x','y'"]),
     ]
 
     @Test(arguments: twins) func realWorldCSVKeepsEveryCell(twin: Twin) throws {
@@ -83,10 +54,11 @@ import TestSupport
             return try Tool.run(["import", folder.path("a.db"), folder.path(name), "--no-key"] + options)
         }
         let zones = "# zones\n# with comments\nAD\t+42\tAndorra\nAE,OM\t+25\tDubai\tand more\nAQ\t-66\tCasey\nX\t1\n"
-        try load("zone.csv", zones).expectFailure(64, "2 to 4 fields with tabs", "--delimiter tab --ragged pad")
-        try load("zone.csv", zones, "--delimiter", "tab", "--ragged", "pad").expectSuccess()
+        try load("zone.csv", zones, "--skip", "2").expectFailure(64, "2 to 4 fields with tabs", "--delimiter tab --ragged pad")
+        try load("zone.csv", zones, "--skip", "2", "--delimiter", "tab", "--ragged", "pad").expectSuccess()
         #expect(try Connection(.file(folder.path("a.db"))).fetchOne(String.self, "SELECT column4 FROM zone WHERE column4 IS NOT NULL") == "and more")
-        try load("uneven.csv", "1 2 3\n4 5\n6 7 8\n").expectFailure(64, "2 to 3 fields with blanks", "--delimiter blanks --ragged pad")
+        // By the letter, a delimiter at the end of each row is one column more than there are names.
+        try load("end.csv", "a,b\n1,2,\n3,4,\n").expectFailure(1, "line 2", "3 fields, not 2", "--ragged pad")
         try load("most.csv", "a title\n1\t2\n3\n4\t5\n6\t7\n").expectFailure(64, "most of its lines have 2 fields with tabs")
         try load("tab.tab", "a\tb\n1,5\t2\n").expectSuccess()
         #expect(try Connection(.file(folder.path("a.db"))).fetchOne(String.self, "SELECT a || b FROM tab") == "1,52")

@@ -29,15 +29,10 @@ final class CSVReader: RecordReader {
         let dialect = try CSVDialect(of: sample, isWhole: isWhole, options, usual: usual)
         self.dialect = dialect
         scanner = CSVScanner(bytes, dialect)
-        try scanner.skipLines(dialect.skippedLines)
+        try scanner.skipLines(options.skip)
         guard try scanner.next(&record) else { return }
         if dialect.hasHeader {
             var names = try record.fields.indices.map { try bytes.text(record.field($0)) }
-            switch dialect.surplus {
-            case .rowNames: names.insert("", at: 0)
-            case .nothing: names.append("")
-            case nil: break
-            }
             names = names.enumerated().map { $1.isEmpty ? "column\($0 + 1)" : $1 }
             if names.contains(where: { $0.utf8.contains(0) }) {
                 throw Failure("its first line has NUL characters: it is not CSV, or needs its encoding with --encoding")
@@ -97,7 +92,7 @@ final class CSVReader: RecordReader {
                 throw Failure(
                     "it has \(record.count.counted("field")), not \(names.names.count.grouped): "
                         + "use --ragged pad, --ragged skip or another --delimiter"
-                        + (dialect.skippedLines == 0 && line < 30 ? ", or --skip if the file begins with other lines" : ""))
+                        + (options.skip == 0 && line < 30 ? ", or --skip if the file begins with other lines" : ""))
             }
         }
     }
@@ -116,7 +111,7 @@ final class CSVReader: RecordReader {
         values.reserveCapacity(record.count)
         for index in record.fields.indices {
             let field = record.fields[index], place = record.place(index)
-            if field.isNull || place.isEmpty && !field.isQuoted {
+            if place.isEmpty && !field.isQuoted {
                 values.append(.null)
             } else if !field.isQuoted, options.nulls.contains(where: { record.bytes[place].elementsEqual($0) }) {
                 values.append(.null)
@@ -143,21 +138,11 @@ final class CSVReader: RecordReader {
     }
 
     var description: String {
-        let delimiter = switch dialect.delimiter {
-        case _ where dialect.mergesBlanks: "blanks"
-        default: dialect.delimiter.nameOfDelimiter + (dialect.skipsBlanks ? " and blanks" : "")
-        }
         let quote = dialect.quote.map { "quoted with " + String(UnicodeScalar($0)) } ?? "without quotes"
-        let header = switch (dialect.hasHeader, dialect.surplus) {
-        case (false, _): "no line of names"
-        case (true, .rowNames): "names in the first line but for the first column"
-        case (true, _): "names in the first line"
-        }
-        let columns = names.names.count == 1 ? "CSV with one column" : "CSV with \(delimiter)"
-        let left = dialect.skippedLines == 0 ? "" : ", \(dialect.skippedLines.counted("line")) left out before it"
-        let verb = scanner.comments == 1 ? "begins" : "begin", mark = dialect.comment.map { String(UnicodeScalar($0)) } ?? ""
-        let comments = scanner.comments == 0 ? "" : ", without \(scanner.comments.counted("line")) that \(verb) with \(mark)"
-        return "\(columns), \(quote), \(header)\(left)\(comments), \(bytes.encodingName)"
+        let header = dialect.hasHeader ? "names in the first line" : "no line of names"
+        let columns = names.names.count == 1 ? "one column" : dialect.delimiter.nameOfDelimiter
+        let left = options.skip == 0 ? "" : ", \(options.skip.counted("line")) left out before it"
+        return "CSV with \(columns), \(quote), \(header)\(left), \(bytes.encodingName)"
     }
 }
 

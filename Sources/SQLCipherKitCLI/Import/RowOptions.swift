@@ -11,27 +11,16 @@ struct RowOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The delimiter between CSV fields: a character, tab, or blanks for any number of them.", valueName: "character"))
+            "The delimiter between CSV fields: a character, or tab.", valueName: "character"))
     var delimiter: String?
 
     @Option(
         help: ArgumentHelp(
-            "The quote around CSV fields: a character, none, or lenient for double quotes of which some are ordinary characters.",
-            valueName: "character"))
-    var quote: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The character before quotes and delimiters that are ordinary characters, such as '\\'. \\N is then NULL.",
-            valueName: "character"))
-    var escape: String?
+            "The quote around CSV fields: a character, or none if quotes are ordinary characters.", valueName: "character"))
+    var quote = "\""
 
     @Option(help: ArgumentHelp("The number of lines to leave out at the beginning of a CSV file.", valueName: "lines"))
-    var skip: Int?
-
-    @Option(
-        help: ArgumentHelp("Leave out CSV lines that begin with this character, such as '#'.", valueName: "character"))
-    var comment: String?
+    var skip = 0
 
     @Option(
         name: .customLong("null"),
@@ -85,28 +74,19 @@ struct RowOptions: ParsableArguments {
     var mirror = false
 
     func validate() throws {
-        _ = try options(for: "")
+        _ = try options()
         _ = try plan()
         if [upsert, replace, mirror].count(where: { $0 }) > 1 {
             throw ValidationError("only one of --upsert, --replace and --mirror can be given")
         }
     }
 
-    /// Returns the options for reading a file with that name.
-    func options(for name: String) throws -> CSVOptions {
+    /// The options for reading CSV.
+    private func options() throws -> CSVOptions {
         CSVOptions(
-            delimiter: try delimiter.map { $0 == "blanks" ? 0x20 : try Self.byte($0, "--delimiter", word: "tab", 0x09) },
-            mergesBlanks: delimiter == "blanks",
-            quote: try quote.map { word in
-                switch word {
-                case "none": .none
-                case "lenient": .lenient
-                default: .byte(try Self.byte(word, "--quote", word: "none", 0))
-                }
-            },
+            delimiter: try delimiter.map { $0 == "tab" ? 0x09 : try Self.byte($0, "--delimiter", or: "tab") },
+            quote: quote == "none" ? nil : try Self.byte(quote, "--quote", or: "none"),
             hasHeader: header, ragged: ragged, keepsText: text, skip: skip,
-            comment: try comment.map { try Self.byte($0, "--comment", word: nil, 0) },
-            escape: try escape.map { try Self.byte($0, "--escape", word: nil, 0) },
             nulls: nulls.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { Array($0.utf8) },
             renames: rename)
     }
@@ -116,7 +96,7 @@ struct RowOptions: ParsableArguments {
         let base = path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
         let usual: UInt8 = [".tsv", ".tab"].contains { base.lowercased().hasSuffix($0) } ? 0x09 : UInt8(ascii: ",")
         let format: FileImport.Format = switch kind {
-        case .csv: .csv(try options(for: path), usual: usual)
+        case .csv: .csv(try options(), usual: usual)
         case .jsonl: .json(hasLines: true)
         case .json, .text: .json(hasLines: false)
         }
@@ -125,16 +105,15 @@ struct RowOptions: ParsableArguments {
         return try FileImport(path, table: table, format: format, encoding: encoding, plan: plan, again: again)
     }
 
-    private static func byte(_ text: String, _ option: String, word: String?, _ meaning: UInt8) throws -> UInt8 {
-        if text == word { return meaning }
+    private static func byte(_ text: String, _ option: String, or word: String) throws -> UInt8 {
         guard text.utf8.count == 1, let byte = text.utf8.first, byte < 0x80, ![0x0a, 0x0d].contains(byte),
             option == "--quote" || byte != 0x22
-        else { throw ValidationError("\(option) is one ASCII character" + (word.map { ", or \($0)" } ?? "")) }
+        else { throw ValidationError("\(option) is one ASCII character, or \(word)") }
         return byte
     }
 
     func plan() throws -> RowPlan {
-        if let skip, skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
+        if skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
         var plan = RowPlan(mode: mirror ? .mirror : replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
         plan.rules = .init(keepsNumbersApart: false, isStrict: strictNumbers)
         for part in Self.list(types) {
