@@ -63,15 +63,15 @@ import TestSupport
         #expect(try names("d") == ["a", "a_2", "column3", "A_3"])
     }
 
-    @Test func importDecodesNamedEncodings() throws {
-        // "é" in CP437, which is another character in Windows-1252.
-        let dos = Data([0x61, 0x0a, 0x82, 0x0a])
-        #expect(try load("g.csv", dos).expectSuccess().errors.contains("read as Windows-1252"))
-        try load("l.csv", Data([0x61, 0x0a, 0xe9, 0x0a]), "--encoding", "latin-1").expectSuccess()
-        #expect(try rows("l") == ["'é'"])
-        let lacking = try load("w.csv", Data([0x61, 0x0a, 0x81, 0x0a]))
-        #expect(lacking.expectSuccess().errors.contains("iconv -f"))
-        try load("y.csv", dos, "--encoding", "SHIFT_JIS").expectFailure(64, "encoding")
+    @Test func importRefusesWhatIsNotUTF8() throws {
+        try load("g.csv", Data([0x61, 0x0a, 0x78, 0x0a, 0xe9, 0x0a])).expectFailure(1, "line 3", "not UTF-8", "iconv -f")
+        try load("g.jsonl", Data([0x7b, 0x22, 0xe9, 0x22, 0x3a, 0x31, 0x7d, 0x0a])).expectFailure(1, "line 1", "not UTF-8")
+        for encoding in [String.Encoding.utf16LittleEndian, .utf16BigEndian] {
+            let wide = try #require("\u{feff}a,b\n1,x\n".data(using: encoding))
+            try load("w.csv", wide).expectFailure(1, "UTF-16", "iconv -f UTF-16 -t UTF-8")
+            try load("w.csv", wide.dropFirst(2)).expectFailure(1, "not CSV in UTF-8")
+        }
+        #expect(!FileManager.default.fileExists(atPath: database))
     }
 
     @Test func importPreviewsAndReplacesWithFresh() throws {

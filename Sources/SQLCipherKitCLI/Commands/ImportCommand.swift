@@ -22,9 +22,9 @@ struct ImportCommand: FileCommand {
             row_id, if there is a column id) where it has none, because a full-text index needs one. With --again, the rows of a \
             file are added once more. The system's gzip unpacks a file that gzip has compressed.
 
-            The form of a CSV file (delimiter, whether the first line has names, encoding) is detected and reported; options \
-            override the detection. --dry-run shows how each file is read and its first rows, and \
-            writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
+            Files are read as UTF-8; the program iconv converts others. The form of a CSV file (its delimiter, and whether the \
+            first line has names) is detected and reported; options override the detection. --dry-run shows how each file is read \
+            and its first rows, and writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
 
             A CSV column is numeric if each of its fields, in all files for the table, is a number and loses nothing as a \
             number. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \

@@ -32,10 +32,10 @@ final class CSVReader: RecordReader {
         try scanner.skipLines(options.skip)
         guard try scanner.next(&record) else { return }
         if dialect.hasHeader {
-            var names = try record.fields.indices.map { try bytes.text(record.field($0)) }
+            var names = try record.fields.indices.map { try InputReader.text(record.field($0)) }
             names = names.enumerated().map { $1.isEmpty ? "column\($0 + 1)" : $1 }
             if names.contains(where: { $0.utf8.contains(0) }) {
-                throw Failure("its first line has NUL characters: it is not CSV, or needs its encoding with --encoding")
+                throw Failure("its first line has NUL characters: it is not CSV in UTF-8")
             }
             if options.renames { names = renaming(names) }
             self.names = ColumnList(names)
@@ -83,7 +83,7 @@ final class CSVReader: RecordReader {
             if !hasFirst, try !scanner.next(&record) { return nil }
             hasFirst = false
             let isPlain = record.bytes.withUnsafeBytes { $0.isPrintableASCII || $0.allSatisfy { $0 < 0x80 } }
-            if !isPlain { try record.convert(bytes.text) }
+            if !isPlain { for index in record.fields.indices { _ = try InputReader.text(record.field(index)) } }
             if record.count == names.names.count { return ImportRecord(list: names, values: values(), bytes: record.bytes) }
             switch options.ragged {
             case .skip: skipped += 1
@@ -123,18 +123,7 @@ final class CSVReader: RecordReader {
     }
 
     var warnings: [String] {
-        var warnings: [String] = []
-        if bytes.hasUnassignedBytes {
-            warnings.append(
-                "its bytes are not UTF-8, and some are no characters of Windows-1252, as which it was read: convert the file to "
-                    + "UTF-8 with the program iconv, such as iconv -f SHIFT_JIS -t UTF-8")
-        } else if bytes.isEncodingGuessed {
-            warnings.append(
-                "its bytes are not UTF-8: it was read as Windows-1252; if letters are wrong, convert the file to UTF-8 with the "
-                    + "program iconv")
-        }
-        if !renamed.isEmpty { warnings.append("columns with the name of another: now \(renamed.joined(separator: ", "))") }
-        return warnings
+        renamed.isEmpty ? [] : ["columns with the name of another: now \(renamed.joined(separator: ", "))"]
     }
 
     var description: String {
@@ -142,7 +131,7 @@ final class CSVReader: RecordReader {
         let header = dialect.hasHeader ? "names in the first line" : "no line of names"
         let columns = names.names.count == 1 ? "one column" : dialect.delimiter.nameOfDelimiter
         let left = options.skip == 0 ? "" : ", \(options.skip.counted("line")) left out before it"
-        return "CSV with \(columns), \(quote), \(header)\(left), \(bytes.encodingName)"
+        return "CSV with \(columns), \(quote), \(header)\(left)\(bytes.isCompressed ? ", compressed" : "")"
     }
 }
 
@@ -155,13 +144,5 @@ extension UInt8 {
         case UInt8(ascii: ";"): "semicolons"
         default: String(UnicodeScalar(self))
         }
-    }
-}
-
-extension InputReader {
-    /// The encoding of the input, for people.
-    var encodingName: String {
-        (encoding?.name ?? "ASCII")
-            + (hasMark ? " with a byte order mark" : "") + (isCompressed ? ", compressed" : "")
     }
 }

@@ -19,18 +19,6 @@ struct CSVRecord {
 
     func field(_ index: Int) -> ArraySlice<UInt8> { bytes[place(index)] }
 
-    /// Replaces the bytes of each field.
-    mutating func convert(_ body: (ArraySlice<UInt8>) throws -> String) rethrows {
-        var converted: [UInt8] = []
-        var ends: [Int] = []
-        for index in fields.indices {
-            converted += try body(field(index)).utf8
-            ends.append(converted.count)
-        }
-        bytes = converted
-        for index in fields.indices { fields[index].end = ends[index] }
-    }
-
     fileprivate mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)

@@ -35,7 +35,6 @@ struct FileImport {
     let path: String
     let table: String
     var format: Format
-    let encoding: TextEncoding?
     var plan: RowPlan
     /// True to import again what an earlier run imported.
     let again: Bool
@@ -45,8 +44,8 @@ struct FileImport {
     let stream: StreamSpool?
     private var isStream: Bool { stream != nil }
 
-    init(_ path: String, table: String, format: Format, encoding: TextEncoding?, plan: RowPlan, again: Bool) throws {
-        (self.path, self.table, self.format, self.encoding, self.plan) = (path, table, format, encoding, plan)
+    init(_ path: String, table: String, format: Format, plan: RowPlan, again: Bool) throws {
+        (self.path, self.table, self.format, self.plan) = (path, table, format, plan)
         // A mirror must see all of its input.
         self.again = again || plan.mode == .mirror
         var info = stat()
@@ -193,7 +192,7 @@ struct FileImport {
     }
 
     private func makeReader() throws -> any RecordReader {
-        let bytes = try InputReader(path, encoding: encoding, stream: stream)
+        let bytes = try InputReader(path, stream: stream)
         switch format {
         case .csv(let options, let usual): return try at(1) { try CSVReader(bytes, options, usual: usual) }
         case .json(let hasLines): return try at(1) { try JSONReader(bytes, hasLines: hasLines) }

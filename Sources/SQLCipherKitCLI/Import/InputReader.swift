@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads the bytes of a file or of standard input in order, and holds only a piece in memory. It converts other encodings to UTF-8,
-/// unpacks compressed files, and leaves out a byte order mark.
+/// Reads the bytes of a file or of standard input in order, and holds only a piece in memory. Compressed files are unpacked, and a
+/// byte order mark is left out.
 final class InputReader {
     private static let capacity = 1 << 18
 
@@ -14,39 +14,19 @@ final class InputReader {
     private var position = 0
     /// The offset in the input at which the buffer begins, in bytes.
     private var bufferStart = 0
-    /// The position in the buffer up to which bytes were counted, and the bytes of UTF-16 that they stand for.
-    private var counted = (position: 0, bytes: 0)
-    private var decoder: UTF16Reader?
-    /// True if a text had bytes that the encoding found lacks.
-    private(set) var hasUnassignedBytes = false
-    /// The encoding of the file; nil as long as everything read is ASCII.
-    private(set) var encoding: TextEncoding?
-    /// True if the encoding was detected, not given.
-    private let isEncodingFound: Bool
-    private(set) var hasMark = false
     private(set) var isAtEnd = false
 
     /// The offset of the next byte in the input; for a compressed file, in its unpacked content.
-    var offset: Int {
-        guard decoder != nil else { return bufferStart + position }
-        while counted.position < position {
-            let byte = buffer[counted.position]
-            counted.bytes += byte >= 0xf0 ? 4 : byte < 0x80 || byte >= 0xc0 ? 2 : 0
-            counted.position += 1
-        }
-        return bufferStart + counted.bytes
-    }
+    var offset: Int { bufferStart + position }
 
     /// - Parameters:
     ///   - path: the file.
-    ///   - encoding: the encoding of the file, if it is known.
     ///   - stream: what is read in place of the file, from its beginning.
-    init(_ path: String, encoding: TextEncoding? = nil, stream: StreamSpool? = nil) throws {
+    init(_ path: String, stream: StreamSpool? = nil) throws {
         name = path
         self.stream = stream
         stream?.rewind()
         raw = [UInt8](repeating: 0, count: Self.capacity)
-        (self.encoding, isEncodingFound) = (encoding, encoding == nil)
         if stream == nil, GzipProcess.isNeeded(for: path) { gzip = try GzipProcess(path) }
         descriptor = stream == nil ? gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC) : -1
         guard stream != nil || descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
@@ -55,7 +35,7 @@ final class InputReader {
 
     /// Reads bytes of UTF-8 that are already in memory.
     init(_ bytes: [UInt8]) {
-        (name, descriptor, stream, raw, buffer, isAtEnd, isEncodingFound) = ("", -1, nil, [], bytes, true, false)
+        (name, descriptor, stream, raw, buffer, isAtEnd) = ("", -1, nil, [], bytes, true)
     }
 
     deinit { if descriptor >= 0, gzip == nil { close(descriptor) } }
@@ -64,9 +44,6 @@ final class InputReader {
 
     /// The bytes that come next, in UTF-8, without consuming them: at first, the first piece of the file.
     var sample: ArraySlice<UInt8> { buffer[position...] }
-
-    /// True if the encoding is a guess that may be wrong.
-    var isEncodingGuessed: Bool { isEncodingFound && encoding == .windows1252 }
 
     /// Continues at another offset of the file.
     func seek(to offset: Int) throws {
@@ -84,8 +61,7 @@ final class InputReader {
                 throw Failure("\(name) cannot be read from its middle: \(systemMessage(errno))")
             }
         }
-        (buffer, position, bufferStart, counted, isAtEnd) = ([], 0, offset, (0, 0), false)
-        if decoder != nil { decoder = encoding?.decoder }
+        (buffer, position, bufferStart, isAtEnd) = ([], 0, offset, false)
     }
 
     @inline(__always)
@@ -137,76 +113,35 @@ final class InputReader {
         return isEmpty ? nil : line
     }
 
-    /// The text of bytes that were read. Bytes that are neither ASCII nor UTF-8 are Windows-1252, unless UTF-8 was seen before.
-    func text(_ bytes: some RandomAccessCollection<UInt8>) throws -> String {
-        switch encoding {
-        case .windows1252, .latin1:
-            let text = bytes.allSatisfy { $0 < 0x80 } ? nil : encoding?.text(ofSingleBytes: bytes)
-            if let text {
-                if isEncodingGuessed, bytes.contains(where: TextEncoding.isUnassigned) { hasUnassignedBytes = true }
-                guard !isEncodingFound || String(validating: bytes, as: UTF8.self) == nil else {
-                    throw Failure("this is UTF-8, but text before it is not: give the encoding of the file with --encoding")
-                }
-                return text
-            }
-            return String(decoding: bytes, as: UTF8.self)
-        case .utf8, .utf16LittleEndian, .utf16BigEndian:
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw Failure("this is not UTF-8: give the encoding of the file with --encoding")
-            }
-            return text
-        case nil:
-            guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
-            encoding = String(validating: bytes, as: UTF8.self) == nil ? .windows1252 : .utf8
-            return try text(bytes)
+    /// The text of bytes that were read.
+    static func text(_ bytes: some RandomAccessCollection<UInt8>) throws -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure("this is not UTF-8: convert the file with the program iconv, such as iconv -f WINDOWS-1252 -t UTF-8")
         }
+        return text
     }
 
     // MARK: Reading
 
-    /// Reads the first piece, up to the buffer's size, and detects its encoding.
+    /// Reads the first piece, up to the buffer's size.
     private func begin() throws {
-        var start: [UInt8] = []
-        while start.count < Self.capacity {
-            let count = try pull(upTo: Self.capacity - start.count)
+        while buffer.count < Self.capacity {
+            let count = try pull(upTo: Self.capacity - buffer.count)
             if count == 0 { break }
-            start += raw[..<count]
+            buffer += raw[..<count]
         }
-        let mark = TextEncoding.marked(start[...])
-        if let mark, encoding == nil || encoding == mark.0 {
-            encoding = mark.0
-            hasMark = true
-            bufferStart = mark.length
-        } else if encoding == nil {
-            encoding = TextEncoding.found(in: start[...])
+        if buffer.starts(with: [0xff, 0xfe]) || buffer.starts(with: [0xfe, 0xff]) {
+            throw Failure("\(name) is UTF-16: convert it with the program iconv, as in iconv -f UTF-16 -t UTF-8")
         }
-        decoder = encoding?.decoder
-        buffer = try decoded(start[bufferStart...])
-        if isAtEnd { try checkEnd() }
+        if buffer.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
     }
 
     private func fill() throws -> Bool {
         if isAtEnd { return false }
-        // The offset of the next piece: the position is at the buffer's end, and UTF-16 is counted up to there.
-        bufferStart = offset
-        (buffer, position, counted) = ([], 0, (0, 0))
-        while buffer.isEmpty {
-            let count = try pull(upTo: Self.capacity)
-            if count == 0 {
-                try checkEnd()
-                return false
-            }
-            buffer = try decoded(raw[..<count])
-        }
-        return true
+        (bufferStart, position) = (offset, 0)
+        buffer = try Array(raw[..<pull(upTo: Self.capacity)])
+        return !buffer.isEmpty
     }
-
-    private func checkEnd() throws {
-        guard decoder?.isInCharacter == true, let encoding else { return }
-        throw Failure("\(name) is not \(encoding.name): its last character is cut off")
-    }
-
-    private func decoded(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] { try decoder?.utf8(bytes) ?? Array(bytes) }
 
     private func pull(upTo limit: Int) throws -> Int {
         try Interruption.check()

@@ -53,7 +53,7 @@ final class JSONReader: RecordReader {
         case .array: "an array of JSON objects"
         case .objects: "JSON objects"
         }
-        return "\(name), \(bytes.encodingName)"
+        return name + (bytes.isCompressed ? ", compressed" : "")
     }
 
     /// In a file of few lines, the line does not tell which element it is.
@@ -69,7 +69,7 @@ final class JSONReader: RecordReader {
         guard let text = try form == .lines ? nextLine() : nextElement() else { return nil }
         try Self.requireFitting(text.count)
         let value: JSONValue
-        do { value = try JSONValue(text: try bytes.text(text)) } catch let error as DatabaseError {
+        do { value = try JSONValue(text: try InputReader.text(text)) } catch let error as DatabaseError {
             throw Failure("it is not JSON: \(error.message)")
         }
         guard case .object(let object) = value else { throw Failure("it is not a JSON object, such as {\"name\": \"value\"}") }

@@ -37,9 +37,6 @@ struct RowOptions: ParsableArguments {
         """)
     var strictNumbers = false
 
-    @Option(help: ArgumentHelp(TextEncoding.help, valueName: "encoding"))
-    var encoding: TextEncoding?
-
     @Flag(inversion: .prefixedNo, help: "Whether the first line of CSV has names. If not, columns are column1, column2 and so on.")
     var header: Bool?
 
@@ -102,7 +99,7 @@ struct RowOptions: ParsableArguments {
         }
         var plan = try plan()
         if kind != .csv { plan.rules = .init(keepsNumbersApart: true, isStrict: strictNumbers) }
-        return try FileImport(path, table: table, format: format, encoding: encoding, plan: plan, again: again)
+        return try FileImport(path, table: table, format: format, plan: plan, again: again)
     }
 
     private static func byte(_ text: String, _ option: String, or word: String) throws -> UInt8 {
