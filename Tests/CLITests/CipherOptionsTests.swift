@@ -121,26 +121,16 @@ import TestSupport
         }
     }
 
-    @Test func cipherProfilesHoldOptions() throws {
+    @Test func cipherSettingsAreReadAndRefused() throws {
         let folder = try TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.path(".config/sqlcipherkit/profiles"), withIntermediateDirectories: true)
-        try Data("# The old application's.\n--compatibility 3\n--cipher-page-size 4096\n".utf8).write(to: URL(fileURLWithPath: folder.path(".config/sqlcipherkit/profiles/old")))
-        let environment = ["HOME": folder.url.path, "XDG_CONFIG_HOME": "relative", "PASS": "correct horse"]
-        let (old, new) = (folder.path("old.db"), folder.path("new.db"))
-        var settings = CipherConfiguration.sqlCipher3
-        settings.pageSize = 4096
-        try Connection(.file(old), key: .passphrase("correct horse", cipher: settings)).execute("CREATE TABLE t AS SELECT 7 AS x")
-        try Tool.run("create", new, "--key-env", "PASS", "--profile", "old", environment: environment).expectSuccess()
-        #expect(try Connection(.file(new), key: .passphrase("correct horse", cipher: settings)).main.cipher?.settings.pageSize == 4096)
-        let found = try Tool.run("query", old, "SELECT x FROM t", "--format", "list", "--key-env", "PASS", "--profile", "old", environment: environment)
-        #expect(found.output == "x\n7\n" && found.errors.isEmpty)
-        let plain = folder.path("plain.db")
+        let (old, plain) = (folder.path("old.db"), folder.path("plain.db"))
+        try Connection(.file(old), key: .passphrase("correct horse", cipher: .sqlCipher3)).execute("CREATE TABLE t AS SELECT 7 AS x")
         try Connection(.file(plain)).execute("CREATE TABLE u(x)")
         let attached = try Tool.run(
-            "query", plain, "SELECT x FROM old.t", "--no-key", "--format", "list", "--attach", "old=\(old)", "--attach-key", "old=cipher:old:env:PASS",
-            environment: environment)
+            "query", plain, "SELECT x FROM old.t", "--no-key", "--format", "list", "--attach", "old=\(old)", "--attach-key", "old=cipher:3:env:PASS",
+            environment: ["PASS": "correct horse"])
         #expect(attached.output == "x\n7\n" && attached.errors.isEmpty, "\(attached)")
-        try Tool.run("query", old, "SELECT 1", "--profile", "nope", environment: environment).expectFailure(64, "there is no profile nope")
+        try Tool.run("query", old, "SELECT 1", "--compatibility", "5").expectFailure(64, "the versions 1 to 4")
         try Tool.run("query", old, "SELECT 1", "--cipher-page-size", "1000").expectFailure(64, "power of two")
         try Tool.run("query", old, "SELECT 1", "--hmac", "md5").expectFailure(64, "sha1, sha256, sha512, or none")
         try Tool.run("query", old, "SELECT 1", "--salt", "12").expectFailure(64, "32 hexadecimal digits")

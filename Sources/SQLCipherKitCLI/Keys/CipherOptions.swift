@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-/// The settings of an encryption as options, and in profiles: files of options in the user's folder of configuration.
+/// The settings of an encryption as options.
 enum CipherOptions {
     static let versions: [(Int, CipherConfiguration)] = [(4, .sqlCipher4), (3, .sqlCipher3), (2, .sqlCipher2), (1, .sqlCipher1)]
 
@@ -21,36 +21,12 @@ enum CipherOptions {
         return bytes
     }
 
-    /// The options of a profile.
-    static func profile(_ name: String) throws -> KeyOptions {
-        let folder = HomeFolder.folder("XDG_CONFIG_HOME", or: ".config", Invocation.current.environment)
-        guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else {
-            throw ValidationError("a profile has the name of a file in \(folder)/sqlcipherkit/profiles")
+    /// The settings of a version of SQLCipher.
+    static func settings(_ version: some StringProtocol) throws -> CipherConfiguration {
+        guard let found = versions.first(where: { String($0.0) == version }) else {
+            throw ValidationError("SQLCipher has the versions 1 to 4")
         }
-        let path = "\(folder)/sqlcipherkit/profiles/\(name)"
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw ValidationError("there is no profile \(name): it is a file of options, \(path)")
-        }
-        let lines = text.split(whereSeparator: \.isNewline).filter { !$0.drop { $0 == " " }.hasPrefix("#") }
-        do {
-            let options = try KeyOptions.parse(lines.flatMap { $0.split(separator: " ").map(String.init) })
-            guard options.profile == nil else { throw ValidationError("it names another profile") }
-            return options
-        } catch {
-            throw ValidationError("the profile \(name) is not a list of options for keys: \(KeyOptions.message(for: error))")
-        }
-    }
-
-    /// The settings that a word names: a version of SQLCipher, or a profile.
-    static func settings(_ word: String) throws -> CipherConfiguration {
-        if let number = Int(word) {
-            guard let found = versions.first(where: { $0.0 == number }) else {
-                throw ValidationError("SQLCipher has the versions 1 to 4, and not \(number)")
-            }
-            return found.1
-        }
-        guard let cipher = try profile(word).cipher else { throw ValidationError("the profile \(word) has no cipher settings") }
-        return cipher
+        return found.1
     }
 }
 
@@ -76,29 +52,6 @@ extension KeyOptions {
             }
             do { try cipher.validate() } catch let error as DatabaseError { throw ValidationError(error.message) }
             return cipher
-        }
-    }
-
-    /// The options, with the profile's options where none is named.
-    var withProfile: KeyOptions {
-        get throws {
-            guard let profile else { return self }
-            var options = self
-            let other = try CipherOptions.profile(profile)
-            options.compatibility = compatibility ?? other.compatibility
-            options.pageSize = pageSize ?? other.pageSize
-            options.kdfIterations = kdfIterations ?? other.kdfIterations
-            options.kdfAlgorithm = kdfAlgorithm ?? other.kdfAlgorithm
-            options.hmac = hmac ?? other.hmac
-            options.plaintextHeader = plaintextHeader ?? other.plaintextHeader
-            options.salt = salt ?? other.salt
-            options.isRaw = isRaw || other.isRaw
-            if [file, variable, credential].allSatisfy({ $0 == nil }), descriptor == nil {
-                (options.file, options.variable, options.descriptor) = (other.file, other.variable, other.descriptor)
-                options.credential = other.credential
-            }
-            options.profile = nil
-            return options
         }
     }
 }

@@ -44,12 +44,6 @@ struct KeyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take the options that are not given here from a file of options, ~/.config/sqlcipherkit/profiles/NAME.",
-            valueName: "name"))
-    var profile: String?
-
-    @Option(
-        help: ArgumentHelp(
             "The settings of this version of SQLCipher, 1 to 4; the options below change them.", valueName: "version"))
     var compatibility: Int?
 
@@ -77,7 +71,7 @@ struct KeyOptions: ParsableArguments {
     var salt: String?
 
     func validate() throws {
-        if profile == nil { _ = try cipher }
+        _ = try cipher
         let given = [file != nil, variable != nil, descriptor != nil, credential != nil, isPlain].count { $0 }
         if given > 1 {
             throw ValidationError("only one of --key-file, --key-env, --key-fd, --key-credential and --no-key can be given")
@@ -96,10 +90,6 @@ struct KeyOptions: ParsableArguments {
     }
 
     var reference: KeyReference {
-        get throws { try withProfile.ownReference }
-    }
-
-    private var ownReference: KeyReference {
         get throws { KeyReference(place: place, encoding: isRaw ? .hexadecimal : .passphrase, cipher: try cipher) }
     }
 

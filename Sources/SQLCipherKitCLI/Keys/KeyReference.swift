@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKit
 
 /// Where a key comes from. In an option it is written `prompt`, `file:PATH`, `env:NAME`, `fd:NUMBER` or `credential:NAME`, with
-/// `raw:` before it for a raw key in hexadecimal, and `cipher:VERSION:` or `cipher:PROFILE:` before that for other settings.
+/// `raw:` before it for a raw key in hexadecimal, and `cipher:VERSION:` before that for another version's settings.
 struct KeyReference: Equatable {
     enum Place: Equatable {
         case prompt
@@ -14,7 +14,7 @@ struct KeyReference: Equatable {
     }
 
     static let grammar = "prompt, file:PATH, env:NAME, fd:NUMBER or credential:NAME, raw: before it for 64 hexadecimal digits, and "
-        + "cipher:NAME: before that for the settings of a version of SQLCipher or of a profile"
+        + "cipher:VERSION: before that for the settings of a version of SQLCipher"
 
     var place = Place.prompt
     var encoding = KeyEncoding.passphrase
@@ -32,9 +32,9 @@ struct KeyReference: Equatable {
         if rest.hasPrefix("cipher:") {
             let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count == 3 else {
-                throw ValidationError("\(option) needs the key's place after cipher:NAME:, such as cipher:3:prompt")
+                throw ValidationError("\(option) needs the key's place after cipher:VERSION:, such as cipher:3:prompt")
             }
-            reference.cipher = try CipherOptions.settings(String(parts[1]))
+            reference.cipher = try CipherOptions.settings(parts[1])
             rest = parts[2]
         }
         if rest.hasPrefix("raw:") {
