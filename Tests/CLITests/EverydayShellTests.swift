@@ -52,12 +52,11 @@ import TestSupport
         #expect(try output(".mode list") == "id|name\n1|one\n2|\n")
         #expect(try output(".mode list\n.separator \"\\t\" \"\\n--\\n\"\n.headers off") == "1\tone\n--\n2\t\n--\n")
         #expect(try output(".mode quote\n.headers off") == "1, 'one'\n2, NULL\n")
-        #expect(try output(".mode html") == "<TR><TH>id</TH><TH>name</TH></TR>\n<TR><TD>1</TD><TD>one</TD></TR>\n<TR><TD>2</TD><TD></TD></TR>\n")
         #expect(try output(".mode column\n.nullvalue -") == "id  name\n──  ────\n 1  one\n 2  -\n")
         #expect(try output(".mode tabs") == "id\tname\n1\tone\n2\t\n")
         #expect(try output(".mode csv\n.nullvalue NULL") == "id,name\n1,one\n2,NULL\n")
         #expect(try output(".width -4 2").hasPrefix("  id  n…\n"))
-        #expect(try shell(".mode").output.contains("html"))
+        #expect(try shell(".mode").output.contains("markdown"))
         #expect(try shell(".mode nope").errors.contains("there are table, box"))
         #expect(try shell(".mode list\n.show").output.contains("mode       list\n"))
     }

@@ -215,5 +215,5 @@ import TestSupport
 }
 
 enum OutputFormatNames {
-    static let all = ["table", "box", "markdown", "lines", "list", "json", "jsonl", "csv", "tsv", "insert", "quote", "html"]
+    static let all = ["table", "box", "markdown", "lines", "list", "json", "jsonl", "csv", "tsv", "insert", "quote"]
 }

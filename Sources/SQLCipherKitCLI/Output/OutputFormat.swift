@@ -4,7 +4,7 @@ import SQLCipherKit
 
 /// The format in which a result is written.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case table, box, markdown, lines, list, json, jsonl, csv, tsv, insert, quote, html
+    case table, box, markdown, lines, list, json, jsonl, csv, tsv, insert, quote
 
     /// A format by its name, or by that of SQLite's shell.
     init?(argument name: String) { self.init(rawValue: ["column": "table", "line": "lines", "tabs": "tsv"][name] ?? name) }
@@ -29,7 +29,6 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
         case .tsv: CSVWriter(columns, delimiter: "\t", layout: layout)
         case .insert: InsertWriter(columns, table: layout.table)
         case .quote: QuoteWriter(columns, hasHeader: layout.hasHeader)
-        case .html: HTMLWriter(columns, layout: layout)
         }
     }
 }
@@ -56,7 +55,7 @@ struct OutputOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             The format: table, box, markdown, lines (a line for each value), list, json (an array of objects), jsonl (an object \
-            on each line), csv, tsv (both with a header), insert or quote (SQL), or html.
+            on each line), csv, tsv (both with a header), and insert or quote (SQL).
             """, valueName: "format"))
     private var named: OutputFormat?
 
@@ -216,42 +215,6 @@ final class ListWriter: RowWriter {
                 bytes += (value.isNull ? null : value.plainText).utf8
             }
             bytes += rowSeparator.utf8
-        }
-    }
-
-    func finish() {}
-}
-
-/// The rows of a table in HTML, without the element around them.
-final class HTMLWriter: RowWriter {
-    private let null: String
-    private let output = Output.current
-
-    init(_ columns: [String], layout: Layout) {
-        null = layout.null ?? ""
-        if layout.hasHeader { row(columns.map { .text($0) }, "TH") }
-    }
-
-    func write(_ row: [SQLValue]) { self.row(row, "TD") }
-
-    private func row(_ values: [SQLValue], _ element: String) {
-        output.bytes { bytes in
-            bytes += "<TR>".utf8
-            for value in values {
-                bytes += "<\(element)>".utf8
-                for byte in (value.isNull ? null : value.readableText).utf8 {
-                    switch byte {
-                    case UInt8(ascii: "&"): bytes += "&amp;".utf8
-                    case UInt8(ascii: "<"): bytes += "&lt;".utf8
-                    case UInt8(ascii: ">"): bytes += "&gt;".utf8
-                    case UInt8(ascii: "\""): bytes += "&quot;".utf8
-                    case UInt8(ascii: "'"): bytes += "&#39;".utf8
-                    default: bytes.append(byte)
-                    }
-                }
-                bytes += "</\(element)>".utf8
-            }
-            bytes += "</TR>\n".utf8
         }
     }
 
