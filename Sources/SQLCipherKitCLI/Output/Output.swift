@@ -4,9 +4,6 @@ import SQLCipherKit
 /// The output of a run of the tool: standard output, or the file or the program that ``redirect(to:)`` names. The static members
 /// stand for the current run's.
 final class Output {
-    /// The treatment of lines that are wider than the terminal.
-    enum Wide: String, CaseIterable { case page, cut, wrap }
-
     // Buffered: a system call for each line would cost more than a query. A run has one thread.
     private var buffer: [UInt8] = []
     /// Standard output.
@@ -23,7 +20,6 @@ final class Output {
 
     /// The command that shows results larger than the terminal; nil writes them directly.
     private var pager: String?
-    private var wide = Wide.page
     private var running: Pager?
     /// The number of further lines to hold back before a pager is started; nil if none is wanted.
     private var linesHeld: Int?
@@ -73,10 +69,8 @@ final class Output {
         }
         var part: [UInt8] = []
         try body(&part)
-        var text = String(decoding: part, as: UTF8.self)
-        let isWide = wide != .wrap && text.utf8.count > Terminal.width(standard) && text.shownColumns > Terminal.width(standard)
-        if isWide, wide == .cut { text = text.cut(toShownColumns: Terminal.width(standard)) }
-        buffer += text.utf8
+        let text = String(decoding: part, as: UTF8.self), width = Terminal.width(standard)
+        buffer += part
         buffer.append(0x0a)
         guard let held = linesHeld else {
             // On a terminal, each line is written at once.
@@ -84,7 +78,8 @@ final class Output {
             return
         }
         linesHeld = held - 1
-        if held <= 1 || isWide && wide == .page || buffer.count >= Self.limit { startPager() }
+        let isWide = text.utf8.count > width && text.shownColumns > width
+        if held <= 1 || isWide || buffer.count >= Self.limit { startPager() }
     }
 
     /// Writes what `body` appends: data, byte for byte. A terminal gets it without the characters that it would act on.
@@ -167,12 +162,6 @@ extension Output {
     static var pager: String? {
         get { current.pager }
         set { current.pager = newValue }
-    }
-
-    /// The treatment of lines that are wider than the terminal.
-    static var wide: Wide {
-        get { current.wide }
-        set { current.wide = newValue }
     }
 
     /// Runs `body`, and shows what it writes through the pager if that is larger than the terminal.

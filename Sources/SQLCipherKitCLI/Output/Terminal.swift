@@ -94,20 +94,6 @@ extension String {
     /// The number of terminal columns of text with ``Terminal/Style``.
     var shownColumns: Int { contains("\u{1b}") ? replacing(/\u{1b}\[[0-9;]*m/, with: "").columns : columns }
 
-    /// Text with ``Terminal/Style``, cut with an ellipsis to a number of columns.
-    func cut(toShownColumns limit: Int) -> String {
-        guard contains("\u{1b}") else { return cut(toColumns: limit) }
-        var used = 1, text = "", isInCode = false
-        for character in self {
-            if character == "\u{1b}" { isInCode = true }
-            if !isInCode { used += character.columns }
-            if used > limit { break }
-            text.append(character)
-            if isInCode, character == "m" { isInCode = false }
-        }
-        return text + "…\u{1b}[0m"
-    }
-
     /// The text, filled with blanks to a number of columns.
     func padded(toColumns width: Int, alignedRight: Bool = false) -> String {
         let blanks = String(repeating: " ", count: max(0, width - columns))

@@ -6,7 +6,7 @@ import SQLCipherKit
 enum DotCommand: String, CaseIterable {
     case attach, backup, bail, changes, databases, detach, dump, echo, headers, help, `import`, indexes, mode, nullvalue, once
     case open, output, pager, parameter, plan, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
-    case wide, width
+    case width
 
     /// Other names, from SQLite's shell.
     private static let synonyms: [String: DotCommand] = [
@@ -54,7 +54,6 @@ enum DotCommand: String, CaseIterable {
         case .show: ".show"
         case .tables: ".tables [PATTERN]"
         case .timer: ".timer on|off"
-        case .wide: ".wide page|cut|wrap"
         case .width: ".width [NUMBER…]"
         }
     }
@@ -94,7 +93,6 @@ enum DotCommand: String, CaseIterable {
         case .show: "show the shell's settings"
         case .tables: "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)"
         case .timer: "whether to show how long each statement takes"
-        case .wide: "what to do with lines wider than the terminal: the pager scrolls sideways, or cut them, or leave them"
         case .width: "the widths of columns in table and box; 0 is automatic, a negative one aligns to the right"
         }
     }
@@ -104,7 +102,7 @@ enum DotCommand: String, CaseIterable {
         switch self {
         case .attach, .backup, .import, .once, .open, .output, .pager, .read, .restore, .save, .shell: true
         case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter, .plan,
-            .print, .quit, .schema, .separator, .show, .tables, .timer, .wide, .width: false
+            .print, .quit, .schema, .separator, .show, .tables, .timer, .width: false
         }
     }
 
@@ -407,9 +405,6 @@ extension DotCommand {
             if format != shell.format { (shell.layout.separator, shell.layout.rowSeparator) = (nil, nil) }
             shell.format = format
             if words.count == 2 { shell.layout.table = words[1].unquoted }
-        case (.wide, 1):
-            guard let wide = Output.Wide(rawValue: words[0]) else { return false }
-            Output.wide = wide
         case (.pager, 1...): Output.pager = words == ["on"] ? Pager.usual : words == ["off"] ? nil : rest
         case (.show, 0): show(shell)
         default: return false
@@ -426,7 +421,7 @@ extension DotCommand {
             (.nullvalue, layout.null.map { "\"\($0)\"" } ?? "the format's own"),
             (.open, shell.path), (.pager, Output.pager ?? "off"),
             (.separator, layout.separator.map { "\"\($0.onOneLine)\"" } ?? "the format's own"), (.timer, isOn(shell.showsTime)),
-            (.wide, Output.wide.rawValue), (.width, layout.widths.map(String.init).joined(separator: " ")),
+            (.width, layout.widths.map(String.init).joined(separator: " ")),
         ]
         for (command, value) in settings { Output.line(command.rawValue.padded(toColumns: 11) + value.onOneLine) }
     }

@@ -25,7 +25,6 @@ struct DotCompleter {
         case .tables: return isFirst ? Self.matching(word, words.tables().map { Completion.Candidate($0) }) : .none
         case .detach: return Self.matching(word, words.schemas.filter { $0 != "main" }.map { Completion.Candidate($0) })
         case .mode: return isFirst ? Self.matching(word, OutputFormat.allCases.map { Completion.Candidate($0.rawValue) }) : .none
-        case .wide: return Self.matching(word, Output.Wide.allCases.map { Completion.Candidate($0.rawValue) })
         case .headers, .timer, .pager, .bail, .changes, .echo:
             return Self.matching(word, ["on", "off"].map { Completion.Candidate($0) })
         case .parameter: return Self.matching(word, ["set", "unset", "list", "clear"].map { Completion.Candidate($0) })
