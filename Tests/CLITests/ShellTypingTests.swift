@@ -88,13 +88,6 @@ import TestSupport
         #expect(session.screen.components(separatedBy: "\r\na\r\nfirst\r\n").count == 3)
     }
 
-    @Test func typedSQLIsHighlighted() throws {
-        let session = try type([(Self.prompt, "SELECT 'text', 7 -- note\r"), ("...> ", "\u{03}"), ("^C", "\u{04}")], environment: ["NO_COLOR": ""])
-        for part in ["\u{1b}[0;1;34mSELECT", "\u{1b}[0;32m'text'", "\u{1b}[0;33m7", "\u{1b}[0;2m-- note"] {
-            #expect(session.screen.contains(part), "\(session.screen.debugDescription)")
-        }
-    }
-
     @Test func queryPlanIsPrintedAsTree() throws {
         let sql = "SELECT * FROM purchase p JOIN person ON person.id = p.person WHERE total IN (SELECT max(total) FROM purchase)"
         let session = try type([(Self.prompt, ".plan \(sql)\r"), ("└─ ", "EXPLAIN QUERY PLAN \(sql);\r"), ("└─ ", "\u{04}"), ("└─ ", "\u{04}")])

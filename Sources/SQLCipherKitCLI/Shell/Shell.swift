@@ -47,7 +47,6 @@ final class Shell {
         stopsAtErrors = !isInteractive
         try db.register(.regularExpressions())
         editor?.completer = { [unowned self] before, after in self.complete(before, after) }
-        if Terminal.style.hasColours { editor?.colours = SyntaxColours.attributes }
     }
 
     private func complete(_ before: String, _ after: String) -> Completion {

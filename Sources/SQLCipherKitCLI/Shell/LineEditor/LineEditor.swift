@@ -7,8 +7,6 @@ final class LineEditor: LineSource {
     let history: History
     /// Finds what the tab key completes, from the text before and after the cursor.
     var completer: ((_ before: String, _ after: String) -> Completion)?
-    /// The attributes of a text's characters.
-    var colours: (([Character]) -> [String?])?
     private let descriptor = Invocation.current.input
     private let screen = Invocation.current.output.standard
     private var buffer = LineBuffer()
@@ -167,21 +165,7 @@ final class LineEditor: LineSource {
         }
         let column = prompt.columns + before
         let back = column > 0 ? "\r\u{1b}[\(column)C" : "\r"
-        Output.write("\r" + prompt + coloured(shown, start..<end) + "\u{1b}[K" + back, to: screen)
-    }
-
-    private func coloured(_ shown: [Character], _ range: Range<Int>) -> String {
-        guard let attributes = colours?(buffer.characters) else { return String(shown[range]) }
-        var text = ""
-        var current: String?
-        for index in range {
-            if attributes[index] != current {
-                current = attributes[index]
-                text += "\u{1b}[0\(current.map { ";" + $0 } ?? "")m"
-            }
-            text.append(shown[index])
-        }
-        return current == nil ? text : text + "\u{1b}[0m"
+        Output.write("\r" + prompt + String(shown[start..<end]) + "\u{1b}[K" + back, to: screen)
     }
 }
 
