@@ -10,7 +10,7 @@ enum NamesElsewhere {
         ("dbinfo dbtotxt stats", "sqlcipherkit info, sqlcipherkit space"),
         ("describe desc fullschema", ".schema, and sqlite_stat1"),
         ("crlf edit www", "none"),
-        ("eqp explain", ".plan STATEMENT"),
+        ("eqp explain", "EXPLAIN QUERY PLAN STATEMENT;"),
         ("excel", ".mode csv and .once FILE"),
         ("key rekey", "sqlcipherkit rekey"),
         ("lint expert log trace load", "none: no program code is loaded"),

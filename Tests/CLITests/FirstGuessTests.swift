@@ -56,7 +56,7 @@ import TestSupport
     }
 
     @Test(arguments: [
-        (".version", "sqlcipherkit version"), (".timeout 100", "busy_timeout"), (".eqp on", ".plan"), (".explain", ".plan"),
+        (".version", "sqlcipherkit version"), (".timeout 100", "busy_timeout"), (".eqp on", "EXPLAIN QUERY PLAN"), (".explain", "EXPLAIN QUERY PLAN"),
         (".dbinfo", "sqlcipherkit info"), (".stats", "sqlcipherkit space"), (".recover", "sqlcipherkit recover"), (".log on", "none"),
         (".load x", "none"), (".excel", ".once"), (".fullschema", ".schema"), (".cd x", "none"), (".sha3sum", "sqlcipherkit diff"),
         (".archive", "none"), (".trace x", "none"), (".session", "none"), (".rekey x", "sqlcipherkit rekey"), (".maxrows 5", ".mode"),

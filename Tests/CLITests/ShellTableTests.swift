@@ -38,7 +38,7 @@ import TestSupport
         ".parameter": (".parameter init\n.parameter set :a 7\nSELECT :a * 6;", "42"), ".print": (".print some words", "some words"),
         ".read": (".read SCRIPT", "read"), ".show": (".show", "nullvalue"),
         ".shell": (".shell echo said", "said"), ".system": (".system echo said", "said"),
-        ".plan": (".plan SELECT * FROM t", "t"), ".attach": (".attach other=COPY none\nSELECT count(*) FROM other.t;", "2"),
+        ".attach": (".attach other=COPY none\nSELECT count(*) FROM other.t;", "2"),
     ]
 
     private func fill(_ lines: String) -> String {

@@ -5,7 +5,7 @@ import SQLCipherKit
 /// The commands of the shell that are not SQL, under the names that SQLite's own shell has for them.
 enum DotCommand: String, CaseIterable {
     case attach, backup, bail, changes, databases, detach, dump, echo, headers, help, `import`, indexes, mode, nullvalue, once
-    case open, output, pager, parameter, plan, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
+    case open, output, pager, parameter, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
     case width
 
     /// Other names, from SQLite's shell.
@@ -42,7 +42,6 @@ enum DotCommand: String, CaseIterable {
         case .output: ".output [FILE]"
         case .pager: ".pager on|off|COMMAND"
         case .parameter: ".parameter set NAME VALUE | unset NAME | list | clear"
-        case .plan: ".plan STATEMENT"
         case .print: ".print TEXT…"
         case .quit: ".quit"
         case .read: ".read FILE"
@@ -81,7 +80,6 @@ enum DotCommand: String, CaseIterable {
         case .output: "write results to a file or to a program (|COMMAND) from now on, or to standard output again"
         case .pager: "whether large results go through a program that shows them in pages: $PAGER, less, or COMMAND"
         case .parameter: "set, remove or show values for the parameters of statements, such as :name"
-        case .plan: "show how SQLite would run a statement, as a tree with estimated costs"
         case .print: "show text"
         case .quit: "leave the shell, as control-D does"
         case .read: "run the SQL and the commands in a file, or from a program: .read |COMMAND"
@@ -101,7 +99,7 @@ enum DotCommand: String, CaseIterable {
     var reachesOut: Bool {
         switch self {
         case .attach, .backup, .import, .once, .open, .output, .pager, .read, .restore, .save, .shell: true
-        case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter, .plan,
+        case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter,
             .print, .quit, .schema, .separator, .show, .tables, .timer, .width: false
         }
     }
@@ -187,7 +185,6 @@ enum DotCommand: String, CaseIterable {
         case (.schema, _): for part in try SchemaListing.parts(shell.db, words.map(\.unquoted)) { Output.data(part.statement) }
         case (.databases, 0):
             try shell.show(["name", "file"], shell.db.schemas().map { [.text($0.name), try $0.path.map { .text($0) } ?? .null] })
-        case (.plan, 1...): try shell.showPlan(rest)
         case (.print, _): Output.data(words.map(\.unquoted.unescaped).joined(separator: " "))
         case (.shell, 1...): try runProgram(rest)
         case (.parameter, _): try setParameter(words, shell)

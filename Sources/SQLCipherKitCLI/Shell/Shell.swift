@@ -194,13 +194,6 @@ final class Shell {
         writer?.finish()
     }
 
-    /// Shows the plan of a statement.
-    func showPlan(_ sql: String) throws {
-        let writer = PlanWriter()
-        try runWithParameters("EXPLAIN QUERY PLAN " + sql, binding: false) { row in try writer.write(row) }
-        writer.finish()
-    }
-
     /// Shows rows that are already in memory.
     func show(_ columns: [String], _ rows: [[SQLValue]]) throws {
         let writer = format.writer(columns, layout: layout)
@@ -208,14 +201,12 @@ final class Shell {
         writer.finish()
     }
 
-    private func runWithParameters(_ sql: String, binding: Bool = true, _ show: (borrowing Row) throws -> Void) throws {
+    private func runWithParameters(_ sql: String, _ show: (borrowing Row) throws -> Void) throws {
         let statement = try db.prepare(SQL(raw: sql))
         let names = statement.parameterNames.compactMap { $0 }
         var values: [String: (any SQLValueConvertible)?] = [:]
-        // A plan needs no values.
-        let missing: SQLValue? = binding ? nil : .null
         for name in names {
-            guard let value = parameters[name] ?? parameters[String(name.dropFirst())] ?? missing else {
+            guard let value = parameters[name] ?? parameters[String(name.dropFirst())] else {
                 throw Failure("\(name) has no value: set it with .parameter set \(name) VALUE")
             }
             values[name] = value

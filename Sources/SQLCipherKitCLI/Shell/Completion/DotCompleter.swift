@@ -28,7 +28,6 @@ struct DotCompleter {
         case .headers, .timer, .pager, .bail, .changes, .echo:
             return Self.matching(word, ["on", "off"].map { Completion.Candidate($0) })
         case .parameter: return Self.matching(word, ["set", "unset", "list", "clear"].map { Completion.Candidate($0) })
-        case .plan: return SQLCompleter(db).complete("", String(before[blank...]), "")
         default: return .none
         }
     }
