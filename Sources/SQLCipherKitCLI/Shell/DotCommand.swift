@@ -21,77 +21,53 @@ enum DotCommand: String, CaseIterable {
         return found.count == 1 ? found[0] : nil
     }
 
-    var usage: String {
+    /// How the command is typed, and what it does.
+    private var help: (usage: String, meaning: String) {
         switch self {
-        case .attach: ".attach NAME=PATH [SOURCE]"
-        case .backup: ".backup [DATABASE] FILE"
-        case .bail: ".bail on|off"
-        case .changes: ".changes on|off"
-        case .databases: ".databases"
-        case .detach: ".detach NAME"
-        case .dump: ".dump [NAME…]"
-        case .echo: ".echo on|off"
-        case .headers: ".headers on|off"
-        case .help: ".help [NAME]"
-        case .import: ".import FILE [TABLE] [OPTION…]"
-        case .indexes: ".indexes [TABLE]"
-        case .mode: ".mode [FORMAT] [TABLE]"
-        case .nullvalue: ".nullvalue TEXT"
-        case .once: ".once FILE"
-        case .open: ".open FILE [SOURCE]"
-        case .output: ".output [FILE]"
-        case .pager: ".pager on|off|COMMAND"
-        case .parameter: ".parameter set NAME VALUE | unset NAME | list | clear"
-        case .print: ".print TEXT…"
-        case .quit: ".quit"
-        case .read: ".read FILE"
-        case .restore: ".restore [DATABASE] FILE"
-        case .save: ".save FILE"
-        case .schema: ".schema [NAME…]"
-        case .separator: ".separator COLUMN [ROW]"
-        case .shell: ".shell COMMAND"
-        case .show: ".show"
-        case .tables: ".tables [PATTERN]"
-        case .timer: ".timer on|off"
-        case .width: ".width [NUMBER…]"
-        }
-    }
-
-    var meaning: String {
-        switch self {
-        case .attach: "attach a database; its key is asked for, or comes from SOURCE as with --attach-key"
-        case .backup: "copy a database into a new file, with the same key"
-        case .bail: "whether an error ends the shell"
-        case .changes: "whether to say how many rows a statement has changed"
-        case .databases: "show the databases and their files"
-        case .detach: "detach a database"
-        case .dump: "show the SQL that recreates the database, or these tables, with the content"
-        case .echo: "whether to show each statement before it runs"
-        case .headers: "whether to show the names of columns"
-        case .help: "show this list, or the commands whose names contain NAME"
+        case .attach:
+            (".attach NAME=PATH [SOURCE]", "attach a database; its key is asked for, or comes from SOURCE as with --attach-key")
+        case .backup: (".backup [DATABASE] FILE", "copy a database into a new file, with the same key")
+        case .bail: (".bail on|off", "whether an error ends the shell")
+        case .changes: (".changes on|off", "whether to say how many rows a statement has changed")
+        case .databases: (".databases", "show the databases and their files")
+        case .detach: (".detach NAME", "detach a database")
+        case .dump: (".dump [NAME…]", "show the SQL that recreates the database, or these tables, with the content")
+        case .echo: (".echo on|off", "whether to show each statement before it runs")
+        case .headers: (".headers on|off", "whether to show the names of columns")
+        case .help: (".help [NAME]", "show this list, or the commands whose names contain NAME")
         case .import:
-            "read a CSV or JSON file into a table, with the options of sqlcipherkit import, such as --skip 1; a table that exists "
-                + "takes every line of CSV as a row, column by column, unless --header says that the first has names"
-        case .indexes: "show the names of indexes, or of those of TABLE"
-        case .mode: "how to show rows: " + OutputFormat.names
-        case .nullvalue: "the text that stands for NULL"
-        case .once: "write the next result to a file, or to a program: .once |less"
-        case .open: "work on another database; its key is asked for, or comes from SOURCE"
-        case .output: "write results to a file or to a program (|COMMAND) from now on, or to standard output again"
-        case .pager: "whether large results go through a program that shows them in pages: $PAGER, less, or COMMAND"
-        case .parameter: "set, remove or show values for the parameters of statements, such as :name"
-        case .print: "show text"
-        case .quit: "leave the shell, as control-D does"
-        case .read: "run the SQL and the commands in a file, or from a program: .read |COMMAND"
-        case .restore: "replace everything in a database with the content of a backup with the same key"
-        case .save: "copy the main database into a new file, with the same key"
-        case .schema: "show the SQL that made tables, indexes, views and triggers"
-        case .separator: "what stands between columns and after rows, in list, csv and tsv; \\t and \\n are tab and line feed"
-        case .shell: "run a command of the system"
-        case .show: "show the shell's settings"
-        case .tables: "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)"
-        case .timer: "whether to show how long each statement takes"
-        case .width: "the widths of columns in table and box; 0 is automatic, a negative one aligns to the right"
+            (".import FILE [TABLE] [OPTION…]",
+                "read a CSV or JSON file into a table, with the options of sqlcipherkit import, such as --skip 1; a table that "
+                    + "exists takes every line of CSV as a row, column by column, unless --header says that the first has names")
+        case .indexes: (".indexes [TABLE]", "show the names of indexes, or of those of TABLE")
+        case .mode: (".mode [FORMAT] [TABLE]", "how to show rows: " + OutputFormat.names)
+        case .nullvalue: (".nullvalue TEXT", "the text that stands for NULL")
+        case .once: (".once FILE", "write the next result to a file, or to a program: .once |less")
+        case .open: (".open FILE [SOURCE]", "work on another database; its key is asked for, or comes from SOURCE")
+        case .output:
+            (".output [FILE]", "write results to a file or to a program (|COMMAND) from now on, or to standard output again")
+        case .pager:
+            (".pager on|off|COMMAND", "whether large results go through a program that shows pages: $PAGER, less, or COMMAND")
+        case .parameter:
+            (".parameter set NAME VALUE | unset NAME | list | clear",
+                "set, remove or show values for the parameters of statements, such as :name")
+        case .print: (".print TEXT…", "show text")
+        case .quit: (".quit", "leave the shell, as control-D does")
+        case .read: (".read FILE", "run the SQL and the commands in a file, or from a program: .read |COMMAND")
+        case .restore:
+            (".restore [DATABASE] FILE", "replace everything in a database with the content of a backup with the same key")
+        case .save: (".save FILE", "copy the main database into a new file, with the same key")
+        case .schema: (".schema [NAME…]", "show the SQL that made tables, indexes, views and triggers")
+        case .separator:
+            (".separator COLUMN [ROW]",
+                "what stands between columns and after rows, in list, csv and tsv; \\t and \\n are tab and line feed")
+        case .shell: (".shell COMMAND", "run a command of the system")
+        case .show: (".show", "show the shell's settings")
+        case .tables:
+            (".tables [PATTERN]", "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)")
+        case .timer: (".timer on|off", "whether to show how long each statement takes")
+        case .width:
+            (".width [NUMBER…]", "the widths of columns in table and box; 0 is automatic, a negative one aligns to the right")
         }
     }
 
@@ -177,7 +153,7 @@ enum DotCommand: String, CaseIterable {
         /// The text after the command's name.
         let rest = String(line.drop { !$0.isWhitespace }.drop { $0.isWhitespace })
         switch (self, words.count) {
-        case (.help, 0), (.help, 1): help(words.first)
+        case (.help, 0), (.help, 1): showHelp(words.first)
         case (.tables, 0), (.tables, 1):
             for name in try SchemaListing.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
         case (.indexes, 0), (.indexes, 1):
@@ -192,10 +168,10 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
-    private func help(_ name: String?) {
+    private func showHelp(_ name: String?) {
         let found = Self.allCases.filter { command in name.map { command.rawValue.contains($0.drop { $0 == "." }) } ?? true }
-        let width = min(40, found.map(\.usage.count).max() ?? 0)
-        for command in found { Output.line(command.usage.padded(toColumns: width) + "  " + command.meaning) }
+        let width = min(40, found.map(\.help.usage.count).max() ?? 0)
+        for (usage, meaning) in found.map(\.help) { Output.line(usage.padded(toColumns: width) + "  " + meaning) }
         guard name == nil else { return }
         Output.line("""
 
@@ -233,7 +209,7 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
-    var wrongUse: Failure { Failure("usage: \(usage)", status: .usage) }
+    var wrongUse: Failure { Failure("usage: \(help.usage)", status: .usage) }
 }
 
 extension OutputFormat {
