@@ -57,10 +57,10 @@ import TestSupport
     private static let completions = [
         ("SEL\t", "SELECT "), ("sel\t", "select "), ("SELECT * FROM pe\t", "SELECT * FROM person "),
         ("SELECT * FROM main.pur\t", "SELECT * FROM main.purchase "), ("SELECT coal\t", "SELECT coalesce("),
-        ("SELECT x.bir\t", "SELECT x.bir"), ("SELECT bir\t", "SELECT \"birth day\" "), ("SELECT 1 FROM person AS x WHERE x.na\t", "SELECT 1 FROM person AS x WHERE x.name "),
+        ("SELECT bir\t", "SELECT \"birth day\" "), ("SELECT 1 FROM person AS x WHERE x.na\t", "SELECT 1 FROM person AS x WHERE x.name "),
         ("SELECT 1 FROM purchase q, person x WHERE x.b\t", "SELECT 1 FROM purchase q, person x WHERE x.\"birth day\" "),
         ("SELECT 1 FROM person ORDER BY \"bi\t", "SELECT 1 FROM person ORDER BY \"birth day\" "),
-        ("UPDATE person SET nam\t", "UPDATE person SET name "), ("SELECT 'sel\t", "SELECT 'sel"), ("PRAGMA journal_m\t", "PRAGMA journal_mode"),
+        ("UPDATE person SET nam\t", "UPDATE person SET name "), ("SELECT 'sel\t", "SELECT 'sel"),
         (".ta\t", ".tables "), (".schema pu\t", ".schema purchase "), (".mode mark\t", ".mode markdown "), (".pa\t\t", ".pa"),
     ]
 

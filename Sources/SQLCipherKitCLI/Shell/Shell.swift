@@ -46,15 +46,7 @@ final class Shell {
         showsChanges = isInteractive
         stopsAtErrors = !isInteractive
         try db.register(.regularExpressions())
-        editor?.completer = { [unowned self] before, after in self.complete(before, after) }
-    }
-
-    private func complete(_ before: String, _ after: String) -> Completion {
-        let command = before.drop { $0 == " " || $0 == "\t" }
-        guard pending.isEmpty, command.hasPrefix(".") else {
-            return SQLCompleter(db).complete(pending.map { $0 + "\n" }.joined(), before, after)
-        }
-        return DotCompleter(db: db).complete(String(command))
+        editor?.completer = { [unowned self] in Completer(db: self.db).complete(pending.map { $0 + "\n" }.joined(), $0) }
     }
 
     /// Works on another database from now on.

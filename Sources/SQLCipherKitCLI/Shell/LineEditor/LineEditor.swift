@@ -5,8 +5,8 @@ import Foundation
 /// byte for byte, and shown without what the terminal would act on. The terminal must deliver single keys (``TerminalMode``).
 final class LineEditor: LineSource {
     let history: History
-    /// Finds what the tab key completes, from the text before and after the cursor.
-    var completer: ((_ before: String, _ after: String) -> Completion)?
+    /// Finds what the tab key completes, from the text before the cursor.
+    var completer: ((_ before: String) -> Completion)?
     private let descriptor = Invocation.current.input
     private let screen = Invocation.current.output.standard
     private var buffer = LineBuffer()
@@ -80,7 +80,7 @@ final class LineEditor: LineSource {
         if Keystroke.isWaiting(descriptor) { return buffer.insert("\t") }
         // Indentation.
         if before.allSatisfy(\.isWhitespace) { return buffer.insert("    ") }
-        guard let completion = completer?(before, String(buffer.characters[buffer.cursor...])) else { return }
+        guard let completion = completer?(before) else { return }
         switch completion.candidates.count {
         case 0: Output.write("\u{07}", to: screen)
         case 1:
