@@ -32,16 +32,6 @@ import TestSupport
         return folder.path(name)
     }
 
-    /// A file of NumPy.
-    private func array(_ type: String, _ shape: String, _ data: [UInt8]) -> [UInt8] {
-        var header = Array("{'descr': '\(type)', 'fortran_order': False, 'shape': (\(shape)), }".utf8)
-        while (header.count + 11) % 64 != 0 { header.append(0x20) }
-        header.append(0x0a)
-        return [0x93] + Array("NUMPY".utf8) + [1, 0, UInt8(header.count & 0xff), UInt8(header.count >> 8)] + header + data
-    }
-
-    private func bytes<T: FixedWidthInteger>(_ numbers: [T]) -> [UInt8] { numbers.flatMap { withUnsafeBytes(of: $0.littleEndian) { Array($0) } } }
-
     @Test func tablesAreCreatedFilledAndSearched() throws {
         let made = try create("--of", "int8", "--bits")
         made.expectSuccess()
@@ -50,8 +40,7 @@ import TestSupport
         let imported = try vectors("import", "v", lines)
         imported.expectSuccess()
         #expect(imported.output == "imported 2 vectors; 1 row still missing one\n")
-        let numbers = bytes([Float(0), 1].map(\.bitPattern)), ids = try write(array("<i8", "1,", bytes([Int64(3)])), "ids.npy")
-        try vectors("import", "v", write(array("<f4", "1, 2", numbers), "more.npy"), "--ids", ids).expectSuccess()
+        try vectors("import", "v", write(Array("3,0.000000000e+00,1.000000000e+00\n".utf8), "more.csv")).expectSuccess()
         for options in [[], ["--coarse"]] {
             let found = try Tool.run(["vectors", "search", path, "v", "--like", "1", "--format", "csv"] + options + Tool.key)
             found.expectSuccess()
@@ -90,15 +79,6 @@ import TestSupport
         }
         try vectors("import", "v", write(Array("1,1,0\n2,1\n".utf8), "a.csv")).expectFailure(1, "dimensions")
         try vectors("import", "v", write(Array("9,1,0\n".utf8), "a.csv")).expectFailure(1, "no row 9")
-        try vectors("import", "v", folder.path("a.npy")).expectFailure(64, "--ids")
-        let ids = try write(array("<i8", "1,", bytes([Int64(3)])), "ids.npy"), numbers = bytes([Float(0), 1].map(\.bitPattern))
-        for (file, part) in [
-            (array("<f4", "2, 2", numbers), "size"), (array("<f4", "9223372036854775807, 9223372036854775807", []), "shape"),
-            (array("<f4", "-1, 2", numbers), "shape"), (array("<f2", "1, 4", numbers), "<f4"), (array("<f4", "2, 1", numbers), "shape"),
-            (Array("NUMPY".utf8), "NumPy"), (Array(array("<f4", "1, 2", numbers).prefix(30)), "header"), ([], "NumPy"),
-        ] as [([UInt8], String)] {
-            try vectors("import", "v", write(file, "a.npy"), "--ids", ids).expectFailure(1, part)
-        }
         try vectors("search", "v", "--like", "1").expectFailure(1, "no vector")
         try vectors("search", "none", "--like", "1").expectFailure(1, "none")
         #expect(try Tool.run(["query", path, "SELECT count(*) FROM v", "--format", "csv"] + Tool.key).output.hasSuffix("\n0\n"))

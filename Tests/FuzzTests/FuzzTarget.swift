@@ -14,14 +14,14 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// True if the target reads numbers in binary form, without a database file around them.
-    var isOfBytes: Bool { ["jsonb", "changeset", "message", "slots", "page", "notes", "replica", "run", "vectors", "numpy"].contains(name) }
+    var isOfBytes: Bool { ["jsonb", "changeset", "message", "slots", "page", "notes", "replica", "run", "vectors"].contains(name) }
 
     static let all: [FuzzTarget] = [.database, .log, .journal, .jsonb, .json, .changeset, .message, .query, .tokens, .vectors] + internals
 
     /// Targets that call functions that are not public, which a release build does not show.
     private static var internals: [FuzzTarget] {
         #if DEBUG || SQLCIPHERKIT_TESTABLE
-            [.slots, .page, .notes, .replica, .run, .script, .csv, .jsonLines, .numpy, .arguments]
+            [.slots, .page, .notes, .replica, .run, .script, .csv, .jsonLines, .vectorLines, .arguments]
         #else
             []
         #endif

@@ -13,7 +13,7 @@ struct VectorsCommand: ParsableCommand {
 
             EXAMPLES
               sqlcipherkit vectors create n.db v --dimensions 384 --table t --column text
-              sqlcipherkit vectors import n.db v vectors.npy --ids ids.npy
+              sqlcipherkit vectors import n.db v vectors.csv
               sqlcipherkit vectors search n.db v --like 42
             """,
         subcommands: [VectorsCreate.self, VectorsImport.self, VectorsSearch.self])
@@ -77,9 +77,8 @@ struct VectorsImport: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Give rows their vectors, from a file.",
         discussion: """
-            A file of NumPy (.npy) has a row for each vector, of four-byte or eight-byte floating-point numbers, and --ids names \
-            another such file with the row ids, as eight-byte integers, in the same order. Any other file has a JSON array on each \
-            line, or a line of CSV without a header: the row id, and then the numbers. Either all vectors are imported or none.
+            The file has a JSON array on each line, or a line of CSV without a header: the row id, and then the numbers. Either \
+            all vectors are imported or none.
 
             \(form)
             """)
@@ -92,17 +91,11 @@ struct VectorsImport: FileCommand {
     var name: String
     @Argument(help: ArgumentHelp("The file with the vectors.", valueName: "file"), completion: .file())
     var source: String
-    @Option(help: ArgumentHelp("The row ids for a file of NumPy: another such file.", valueName: "file"), completion: .file())
-    var ids: String?
     @OptionGroup var report: ReportOptions
-
-    func validate() throws {
-        if source.hasSuffix(".npy") != (ids != nil) { throw ValidationError("--ids is for a file of NumPy, and needed there") }
-    }
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
-        let rows = try VectorFile.read(source, ids: ids)
+        let rows = try VectorFile.read(source)
         let vectors = try file.open(.readWrite).vectors(name)
         try vectors.set(rows)
         let missing = try? vectors.missingCount

@@ -24,7 +24,7 @@ AGAIN = WORK / "bin" / "fuzz"
 SEEDS = ROOT / "Tests" / "FuzzTests" / "Seeds"
 DONE = ROOT / "Tests" / "Proofs" / "Fuzzed.txt"
 TARGETS = ("database", "log", "journal", "slots", "page", "notes", "replica", "run", "jsonb", "json", "changeset", "message",
-           "query", "tokens", "vectors", "script", "csv", "jsonlines", "numpy", "arguments")
+           "query", "tokens", "vectors", "script", "csv", "jsonlines", "vectorlines", "arguments")
 # The seeds of one target in the repository, compressed and as text.
 SEEDS_SIZE = 24 << 10
 SKIPPED = 77
