@@ -58,7 +58,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self,
                     BackupCommand.self,
-                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, ResidueCommand.self, AnalyzeCommand.self,
+                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, ResidueCommand.self,
                     SpaceCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(name: "Replication", subcommands: [ReplicateCommand.self, ReplicasCommand.self, SyncCommand.self]),

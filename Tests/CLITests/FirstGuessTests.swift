@@ -29,7 +29,7 @@ import TestSupport
     @Test(arguments: [
         ("open", "shell"), ("convert", "migrate"), ("tables", "schema"), ("check", "verify"), ("sql", "query"), ("repair", "recover"),
         ("passwd", "rekey"), ("export", "query"), ("select", "query"), ("insert", "--write"), ("load", "import"), ("copy", "backup"),
-        ("clone", "backup"), ("compact", "vacuum"), ("optimize", "analyze"), ("stats", "space"), ("status", "info"), ("list", "schema"),
+        ("clone", "backup"), ("compact", "vacuum"), ("optimize", "ANALYZE"), ("analyze", "ANALYZE"), ("stats", "space"), ("status", "info"), ("list", "schema"),
         ("password", "rekey"), ("describe", "schema"), ("new", "create"), ("init", "create"), ("wipe", "erase"), ("compare", "diff"),
         ("sqldiff", "diff"), ("integrity_check", "verify"), ("upgrade", "migrate"), ("console", "shell"), ("connect", "shell"),
         ("csv", "query"), ("find", "search"), ("login", "unlock"), ("detect", "identify"), ("fix", "recover"),

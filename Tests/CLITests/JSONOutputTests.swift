@@ -64,7 +64,6 @@ import TestSupport
         "vacuum": Case(arguments: ["vacuum", "DB"] + raw),
         "erase": Case(arguments: ["erase", "DB"] + raw),
         "residue": Case(arguments: ["residue", "DB", "Bakery"] + raw),
-        "analyze": Case(arguments: ["analyze", "DB"] + raw),
         "space": Case(arguments: ["space", "DB"] + raw),
         "replicate": Case(arguments: ["replicate", "DB", "@store", "--once"] + raw, first: [log]),
         "replicas": Case(

@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// backup, restore, vacuum, analyze, space.
+/// backup, restore, vacuum, space.
 @Suite struct MaintenanceTests {
     let folder: TemporaryFolder
     let database: String
@@ -98,13 +98,6 @@ import TestSupport
         #expect(try size(compact) == size(database))
         #expect(try count(database) == "n\n10\n")
         #expect(try count(compact) == "n\n10\n")
-    }
-
-    @Test func analyzeFillsTheStatistics() throws {
-        try run("analyze").expectSuccess()
-        let rows = try run("query", "SELECT idx, stat FROM sqlite_stat1", "--format", "csv").output
-        #expect(rows == "idx,stat\nt_x,500 1\n")
-        try run("analyze", "--limit", "0").expectFailure(1, "and is 0")
     }
 
     @Test func diffReportsChangedRows() throws {

@@ -7,7 +7,7 @@ struct EraseCommand: FileCommand {
         commandName: "erase",
         abstract: "Make deleted data unrecoverable.",
         discussion: """
-            Deleted rows remain in free pages, in full-text indexes, in the samples that analyze takes, and in the write-ahead log \
+            Deleted rows remain in free pages, in full-text indexes, in the samples that ANALYZE takes, and in the write-ahead log \
             or the journal. erase rewrites or removes all of these; rows keep their ids. Other programs must not use the database \
             meanwhile. Earlier backups are separate files and are not touched. Copies that the file system and the drive keep are \
             out of reach: change the key for those. The status is 4 if something could not be erased, and the output names it.

@@ -105,38 +105,6 @@ struct VacuumCommand: FileCommand {
     }
 }
 
-struct AnalyzeCommand: FileCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "analyze",
-        abstract: "Gather statistics on a database's indexes for the query planner.",
-        discussion: """
-            EXAMPLES
-              sqlcipherkit analyze notes.db
-              sqlcipherkit analyze notes.db --limit 1000
-
-            \(form)
-            """)
-
-    private static let form = JSONForm.object("file", "analyzed")
-
-    @OptionGroup var database: DatabaseArgument
-    @OptionGroup(title: "Key") var keyOptions: KeyOptions
-
-    @Option(help: ArgumentHelp("Look at about this many rows of each index, instead of all.", valueName: "rows"))
-    var limit: Int?
-
-    @OptionGroup var report: ReportOptions
-
-    func run() throws {
-        let db = try file.open(.readWrite)
-        try ForeignName.explaining(db.main, for: "analyze") { try db.main.analyze(limit: limit) }
-        let analyzed = try db.main.statistics().count
-        try report.write(
-            Self.form, [.string(file.path), .integer(Int64(analyzed))],
-            "analyzed \(analyzed.counted("table or index", plural: "tables and indexes"))")
-    }
-}
-
 struct SpaceCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "space",
