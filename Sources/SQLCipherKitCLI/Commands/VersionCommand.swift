@@ -14,9 +14,6 @@ struct VersionCommand: ParsableCommand {
     private static let form = JSONForm.object(
         "sqlcipher", "sqlite", "source_id", "crypto_provider", "crypto_provider_version", "kernels", "features", "compile_options")
 
-    @Flag(name: .shortAndLong, help: "Show the engine's compile options as well.")
-    var verbose = false
-
     @OptionGroup var report: ReportOptions
 
     func run() throws {
@@ -29,12 +26,9 @@ struct VersionCommand: ParsableCommand {
         Output.line(
             "           AES: \(kernels.aes); SHA-512: \(kernels.sha512); PBKDF2: \(kernels.pbkdf2); random: \(kernels.random)")
         let features = SQLCipherEngine.Feature.allCases
-        Output.line("with       " + features.filter(SQLCipherEngine.supports).map(\.title).joined(separator: ", "))
+        Output.line("with       " + features.filter(SQLCipherEngine.supports).map(\.description).joined(separator: ", "))
         let missing = features.filter { !SQLCipherEngine.supports($0) }
-        if !missing.isEmpty { Output.line("without    " + missing.map(\.title).joined(separator: ", ")) }
-        guard verbose else { return }
-        Output.line("options")
-        for option in SQLCipherEngine.compileOptions { Output.line("           \(option)") }
+        if !missing.isEmpty { Output.line("without    " + missing.map(\.description).joined(separator: ", ")) }
     }
 
     private var values: [JSONValue] {
@@ -55,20 +49,5 @@ struct VersionCommand: ParsableCommand {
             .object(JSONObject(members: features)),
             .array(SQLCipherEngine.compileOptions.map { .string($0) }),
         ]
-    }
-}
-
-extension SQLCipherEngine.Feature {
-    fileprivate var title: String {
-        switch self {
-        case .fts5: "FTS5"
-        case .fts4: "FTS3/4"
-        case .json: "JSON"
-        case .rtree: "R*Tree"
-        case .mathFunctions: "math functions"
-        case .percentile: "percentiles"
-        case .updateDeleteLimit: "UPDATE/DELETE LIMIT"
-        default: description
-        }
     }
 }
