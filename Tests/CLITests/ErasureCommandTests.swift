@@ -49,11 +49,6 @@ import TestSupport
         let outcome = try run("residue", "-", "--format", "csv", input: "nowhere\nzqsecret\n")
         #expect(outcome.status == 4 && outcome.output.contains("\n2,deleted,"), "\(outcome.output)")
         #expect(!outcome.output.contains("\n1,"), "\(outcome.output)")
-        let hex = try run("residue", "7a71736563726574", "--hex", "--format", "csv")
-        #expect(hex.status == 4 && hex.output.contains("1,deleted,"), "\(hex.errors)")
-        for text in ["7a7", "+7+a"] { try run("residue", text, "--hex").expectFailure(64, "hexadecimal") }
-        try run("residue", "").expectFailure(64, "no text")
-        try run("residue", "-", input: "").expectFailure(64, "no text")
     }
 
     @Test func eraseNamesIndexThatDoesNotMatchContent() throws {

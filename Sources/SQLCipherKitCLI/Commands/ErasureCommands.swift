@@ -81,19 +81,12 @@ struct ResidueCommand: FileCommand {
     @Argument(help: ArgumentHelp("The text to look for; - for standard input. By default you are asked for it.", valueName: "text"))
     var texts: [String] = []
 
-    @Flag(help: "The texts are bytes in hexadecimal.")
-    var hex = false
-
     func run() throws {
         try FileOptions.requireDatabase(file.path)
         let db = try file.open(.readOnly)
         let wanted = try wantedTexts()
         guard !wanted.isEmpty, !wanted.contains("") else { throw Failure("there is no text to look for", status: .usage) }
-        let progress = ProgressBar.rewriting("Searching")
-        let report =
-            hex
-            ? try db.main.findRemnants(of: wanted.enumerated().map(Self.bytes), progress: progress)
-            : try db.main.findRemnants(of: wanted, progress: progress)
+        let report = try db.main.findRemnants(of: wanted, progress: ProgressBar.rewriting("Searching"))
         let rows = report.places.map { place -> [SQLValue] in
             [
                 .integer(Int64(place.target + 1)), .text(place.isLive ? "live" : "deleted"), .text(place.kind.description),
@@ -115,12 +108,5 @@ struct ResidueCommand: FileCommand {
         if texts.isEmpty { return [try KeyPrompt.text("Text to look for: ")] }
         guard texts == ["-"] else { return texts }
         return try StandardInput.text("what to look for").split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
-    }
-
-    private static func bytes(number: Int, _ text: String) throws -> Data {
-        guard let bytes = [UInt8](hexadecimal: text) else {
-            throw Failure("text \(number + 1) is not hexadecimal", status: .usage)
-        }
-        return Data(bytes)
     }
 }
