@@ -211,12 +211,11 @@ import TestSupport
         try load(try file("bad.json", "[{\"a\": 1},\n[2]]\n")).expectFailure(1, "bad.json, line 2", "not a JSON object")
         try load(try file("open.json", "[{\"a\": 1},\n{\"a\": 2")).expectFailure(1, "open.json, line 2", "not closed")
         try Command.run("gzip", [try file("z.csv", "a,b\n1,2\n3,4\n"), array]).expectSuccess()
-        try load(folder.path("*.gz"), "--table", "z").expectSuccess()
+        try load(array + ".gz", folder.path("z.csv.gz"), "--table", "z").expectSuccess()
         #expect(try rows("SELECT a, b FROM z") .contains(#"{"a":3,"b":"4"}"#))
         let damaged = folder.path("d.csv.gz")
         try Data(contentsOf: URL(fileURLWithPath: folder.path("z.csv.gz"))).dropLast(9).write(to: URL(fileURLWithPath: damaged))
         try load(damaged).expectFailure(1, "d.csv.gz", "damaged")
-        try load(folder.path("*.nothing")).expectFailure(1, "no file matches")
     }
 
     @Test func misspelledColumnInTypesIsRefused() throws {

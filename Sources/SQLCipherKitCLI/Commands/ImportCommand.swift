@@ -37,7 +37,7 @@ struct ImportCommand: FileCommand {
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
               sqlcipherkit import shop.db orders.csv customers.jsonl --search name,comment
-              sqlcipherkit import shop.db 'orders-*.csv' --table orders --types sum=real
+              sqlcipherkit import shop.db orders-*.csv --table orders --types sum=real
               sqlcipherkit import shop.db customers.csv --pk number --mirror
               curl … | sqlcipherkit import log.db - --as jsonl --table log
 
@@ -141,7 +141,7 @@ struct ImportCommand: FileCommand {
     func run() throws {
         // Problems with the sources are reported before the user types a key.
         var imports: [Source] = []
-        for name in try sources.flatMap(FilePattern.files) { try add(name, to: &imports) }
+        for name in sources { try add(name, to: &imports) }
         if dryRun { return try preview(imports) }
         let isNew = !FileOptions.exists(path)
         // A process that was killed in its first batch leaves an empty file.

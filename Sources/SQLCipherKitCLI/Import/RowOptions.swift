@@ -132,16 +132,3 @@ struct RowOptions: ParsableArguments {
 }
 
 extension CSVOptions.Ragged: ExpressibleByArgument {}
-
-/// The files that match a pattern such as `data/*.csv`, if the user's shell has not replaced it.
-enum FilePattern {
-    static func files(_ pattern: String) throws -> [String] {
-        guard pattern.contains(where: { "*?[".contains($0) }), access(pattern, F_OK) != 0 else { return [pattern] }
-        var found = glob_t()
-        defer { globfree(&found) }
-        guard glob(pattern, GLOB_MARK, nil, &found) == 0, let paths = found.gl_pathv else {
-            throw Failure("no file matches \(pattern)")
-        }
-        return (0..<Int(found.gl_pathc)).compactMap { paths[$0].map { String(cString: $0) } }
-    }
-}
