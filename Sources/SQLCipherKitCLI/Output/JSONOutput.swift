@@ -1,17 +1,6 @@
 import SQLCipherKit
 
 extension JSONValue {
-    /// A database's value. JSON has no form for a blob, which is written as SQL writes it.
-    init(shown value: SQLValue) {
-        switch value {
-        case .null: self = .null
-        case .integer(let value): self = .integer(value)
-        case .real(let value): self = .real(value)
-        case .text(let value): self = .string(value)
-        case .blob(let value): self = .string(value.sqlLiteral)
-        }
-    }
-
     /// The value on one line, safe for a terminal: characters that JSON allows unescaped and a terminal acts on are escaped too.
     func line() throws -> String {
         if case .real(let value) = self, value.isInfinite { return value < 0 ? "-9e999" : "9e999" }

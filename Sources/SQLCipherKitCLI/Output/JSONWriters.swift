@@ -21,14 +21,6 @@ private struct ObjectText {
 
     private func end(_ json: inout [UInt8]) { json += (starts.isEmpty ? "{}" : "}").utf8 }
 
-    func append(_ row: [JSONValue], to json: inout [UInt8]) throws {
-        for (start, value) in zip(starts, row) {
-            json += start
-            json += try value.line().utf8
-        }
-        end(&json)
-    }
-
     func append(_ row: [SQLValue], to json: inout [UInt8]) {
         for (start, value) in zip(starts, row) {
             json += start
@@ -122,19 +114,12 @@ extension UnsafeRawBufferPointer {
     var isUTF8: Bool { allSatisfy { $0 < 0x80 } || String(validating: self, as: UTF8.self) != nil }
 }
 
-/// A writer of rows that can hold arrays and objects.
-protocol ObjectWriter: RowWriter {
-    func write(_ row: [JSONValue]) throws
-}
-
 /// Writes a JSON object for each row, on its own line.
-final class JSONLinesWriter: ObjectWriter {
+final class JSONLinesWriter: RowWriter {
     private let object: ObjectText
     private let output = Output.current
 
     init(_ columns: [String]) { object = ObjectText(columns) }
-
-    func write(_ row: [JSONValue]) throws { try line { try object.append(row, to: &$0) } }
 
     func write(_ row: [SQLValue]) throws { line { object.append(row, to: &$0) } }
 
@@ -156,19 +141,12 @@ final class JSONLinesWriter: ObjectWriter {
 }
 
 /// A JSON array with one object per row, each on its own line.
-final class JSONWriter: ObjectWriter {
+final class JSONWriter: RowWriter {
     private let object: ObjectText
     private let output = Output.current
     private var isFirst = true
 
     init(_ columns: [String]) { object = ObjectText(columns) }
-
-    func write(_ row: [JSONValue]) throws {
-        try output.bytes { json in
-            begin(&json)
-            try object.append(row, to: &json)
-        }
-    }
 
     func write(_ row: [SQLValue]) throws {
         output.bytes { json in
