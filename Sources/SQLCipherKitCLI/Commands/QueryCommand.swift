@@ -79,28 +79,11 @@ struct QueryCommand: ReadingCommand {
             try statement.execute(arguments)
             if output.format == .json { JSONWriter([]).finish() }
         } else {
-            let writer = (output.format ?? .table).writer(of: sql, columns)
+            let writer = try (output.format ?? .table).writer(of: sql, columns)
             try statement.forEach(arguments) { row in try writer.write(row) }
             writer.finish()
         }
         // A person wants to know what happened; a program reads standard output.
         if !statement.isReadOnly { Output.error("\(db.changes.counted("row")) changed") }
-    }
-}
-
-extension Row {
-    /// The row's values; text that is not valid UTF-8 becomes a blob.
-    borrowing func shownValues() throws -> [SQLValue] {
-        var values: [SQLValue] = []
-        values.reserveCapacity(count)
-        for index in 0..<count { values.append(try shownValue(index)) }
-        return values
-    }
-
-    /// A value; text that is not valid UTF-8 becomes a blob.
-    borrowing func shownValue(_ index: Int) throws -> SQLValue {
-        do { return try self[index] } catch let error as DatabaseError where error.reason == .typeMismatch {
-            return .blob(try self[index])
-        }
     }
 }

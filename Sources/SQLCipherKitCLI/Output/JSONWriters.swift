@@ -19,46 +19,24 @@ private struct ObjectText {
         }
     }
 
-    private func end(_ json: inout [UInt8]) { json += (starts.isEmpty ? "{}" : "}").utf8 }
-
-    func append(_ row: [SQLValue], to json: inout [UInt8]) {
-        for (start, value) in zip(starts, row) {
-            json += start
-            switch value {
-            case .null: json += "null".utf8
-            case .integer(let value): SQLLiterals.append(value, to: &json)
-            case .real(let value): Self.append(value, to: &json)
-            case .text(var text): text.withUTF8 { Self.append(text: UnsafeRawBufferPointer($0), to: &json) }
-            case .blob(let bytes): bytes.withUnsafeBytes { Self.append(blob: $0, to: &json) }
-            }
-        }
-        end(&json)
-    }
-
-    func append(_ row: borrowing Row, to json: inout [UInt8]) throws {
+    func append(_ row: RowValues, to json: inout [UInt8]) throws {
         for (index, start) in starts.enumerated() {
             json += start
-            switch try LentValue(row.handle, Int32(index)) {
-            case .null: json += "null".utf8
-            case .integer(let value): SQLLiterals.append(value, to: &json)
-            case .real(let value): Self.append(value, to: &json)
-            // Text that is not UTF-8 is shown as a blob.
-            case .text(let bytes) where bytes.isUTF8: Self.append(text: bytes, to: &json)
-            case .text(let bytes): Self.append(blob: bytes, to: &json)
-            case .blob(let bytes): Self.append(blob: bytes, to: &json)
+            try row.lend(index) { value in
+                switch value {
+                case .null: json += "null".utf8
+                case .integer(let value): SQLLiterals.append(value, to: &json)
+                case .real(let value): json += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+                // Text that is not UTF-8 is shown as a blob.
+                case .text(let bytes) where bytes.isUTF8: Self.append(text: bytes, to: &json)
+                case .text(let bytes), .blob(let bytes):
+                    json.append(0x22)
+                    SQLLiterals.append(blob: bytes, to: &json)
+                    json.append(0x22)
+                }
             }
         }
-        end(&json)
-    }
-
-    static func append(_ value: Double, to json: inout [UInt8]) {
-        json += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
-    }
-
-    static func append(blob bytes: UnsafeRawBufferPointer, to json: inout [UInt8]) {
-        json.append(0x22)
-        SQLLiterals.append(blob: bytes, to: &json)
-        json.append(0x22)
+        json += (starts.isEmpty ? "{}" : "}").utf8
     }
 
     /// - Parameter text: UTF-8.
@@ -121,18 +99,9 @@ final class JSONLinesWriter: RowWriter {
 
     init(_ columns: [String]) { object = ObjectText(columns) }
 
-    func write(_ row: [SQLValue]) throws { line { object.append(row, to: &$0) } }
-
-    func write(_ row: borrowing Row) throws {
+    func write(_ row: RowValues) throws {
         try output.bytes { json in
             try object.append(row, to: &json)
-            json.append(0x0a)
-        }
-    }
-
-    private func line(_ body: (inout [UInt8]) throws -> Void) rethrows {
-        try output.bytes { json in
-            try body(&json)
             json.append(0x0a)
         }
     }
@@ -148,24 +117,13 @@ final class JSONWriter: RowWriter {
 
     init(_ columns: [String]) { object = ObjectText(columns) }
 
-    func write(_ row: [SQLValue]) throws {
-        output.bytes { json in
-            begin(&json)
-            object.append(row, to: &json)
-        }
-    }
-
-    func write(_ row: borrowing Row) throws {
+    func write(_ row: RowValues) throws {
         try output.bytes { json in
-            begin(&json)
+            // Only the last row has no comma after it.
+            json += (isFirst ? "[" : ",\n ").utf8
+            isFirst = false
             try object.append(row, to: &json)
         }
-    }
-
-    /// Only the last row has no comma after it.
-    private func begin(_ json: inout [UInt8]) {
-        json += (isFirst ? "[" : ",\n ").utf8
-        isFirst = false
     }
 
     func finish() { output.bytes { $0 += (isFirst ? "[]\n" : "]\n").utf8 } }

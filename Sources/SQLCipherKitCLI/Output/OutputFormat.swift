@@ -10,26 +10,28 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     init?(argument name: String) { self.init(rawValue: ["column": "table", "line": "lines", "tabs": "tsv"][name] ?? name) }
 
     /// The writer for the rows of a statement. `table` and `box` show a query plan as a tree.
-    func writer(of sql: String, _ columns: [String], layout: Layout = Layout()) -> any RowWriter {
+    func writer(of sql: String, _ columns: [String], layout: Layout = Layout()) throws -> any RowWriter {
         let isForPeople = [.table, .box].contains(self)
-        return isForPeople && PlanWriter.isFor(sql, columns) ? PlanWriter() : writer(columns, layout: layout)
+        return isForPeople && PlanWriter.isFor(sql, columns) ? PlanWriter() : try writer(columns, layout: layout)
     }
 
     /// The writer for a result with these columns.
-    func writer(_ columns: [String], layout: Layout = Layout()) -> any RowWriter {
-        switch self {
+    func writer(_ columns: [String], layout: Layout = Layout()) throws -> any RowWriter {
+        let writer: any RowWriter = switch self {
         case .table: TableWriter(columns, layout: layout)
         case .box: TableWriter(columns, shape: .box, layout: layout)
         case .markdown: TableWriter(columns, shape: .markdown, layout: layout)
         case .lines: LinesWriter(columns, layout: layout)
-        case .list: ListWriter(columns, layout: layout)
+        case .list: ListWriter(layout: layout)
         case .json: JSONWriter(columns)
         case .jsonl: JSONLinesWriter(columns)
-        case .csv: CSVWriter(columns, layout: layout)
-        case .tsv: CSVWriter(columns, delimiter: "\t", layout: layout)
-        case .insert: InsertWriter(columns, table: layout.table)
-        case .quote: QuoteWriter(columns, hasHeader: layout.hasHeader)
+        case .csv: CSVWriter(layout: layout)
+        case .tsv: CSVWriter(delimiter: "\t", layout: layout)
+        case .insert: LiteralWriter(columns, insertingInto: layout.table)
+        case .quote: LiteralWriter()
         }
+        if layout.hasHeader, [.list, .csv, .tsv, .quote].contains(self) { try writer.write(columns.map { .text($0) }) }
+        return writer
     }
 }
 
@@ -66,22 +68,10 @@ struct OutputOptions: ParsableArguments {
 
     /// Writes rows that are at hand.
     func write(_ columns: [String], _ rows: [[SQLValue]], default format: OutputFormat = .table) throws {
-        let writer = (self.format ?? format).writer(columns)
+        let writer = try (self.format ?? format).writer(columns)
         for row in rows { try writer.write(row) }
         writer.finish()
     }
-}
-
-/// Writes a result's rows to the output, one after the other.
-protocol RowWriter: AnyObject {
-    func write(_ row: [SQLValue]) throws
-    /// Writes a row of a statement that is running.
-    func write(_ row: borrowing Row) throws
-    func finish()
-}
-
-extension RowWriter {
-    func write(_ row: borrowing Row) throws { try write(row.shownValues()) }
 }
 
 /// Comma-separated values with a header (RFC 4180, with the line ends of the system). NULL is an empty field, and empty text is an
@@ -92,40 +82,25 @@ final class CSVWriter: RowWriter {
     private let null: [UInt8]
     private let output = Output.current
 
-    init(_ columns: [String], delimiter: String = ",", layout: Layout = Layout()) {
+    init(delimiter: String = ",", layout: Layout = Layout()) {
         self.delimiter = Array((layout.separator ?? delimiter).utf8)
         lineEnd = Array((layout.rowSeparator ?? "\n").utf8)
         null = Array((layout.null ?? "").utf8)
-        if layout.hasHeader { write(columns.map { .text($0) }) }
     }
 
-    func write(_ row: [SQLValue]) {
-        output.bytes { bytes in
-            for (index, value) in row.enumerated() {
-                if index > 0 { bytes.append(short: delimiter) }
-                switch value {
-                case .null: bytes += null
-                case .integer(let value): SQLLiterals.append(value, to: &bytes)
-                case .real(let value): add(value, to: &bytes)
-                case .text(var text): text.withUTF8 { add(UnsafeRawBufferPointer($0), to: &bytes) }
-                case .blob(let blob): bytes += blob.sqlLiteral.utf8
-                }
-            }
-            bytes.append(short: lineEnd)
-        }
-    }
-
-    func write(_ row: borrowing Row) throws {
-        let (handle, count) = (row.handle, Int32(row.count))
+    func write(_ row: RowValues) throws {
         try output.bytes { bytes in
-            for index in 0..<count {
+            for index in 0..<row.count {
                 if index > 0 { bytes.append(short: delimiter) }
-                switch try LentValue(handle, index) {
-                case .null: bytes += null
-                case .integer(let value): SQLLiterals.append(value, to: &bytes)
-                case .real(let value): add(value, to: &bytes)
-                case .text(let text): if text.isUTF8 { add(text, to: &bytes) } else { SQLLiterals.append(blob: text, to: &bytes) }
-                case .blob(let blob): SQLLiterals.append(blob: blob, to: &bytes)
+                try row.lend(index) { value in
+                    switch value {
+                    case .null: bytes += null
+                    case .integer(let value): SQLLiterals.append(value, to: &bytes)
+                    // Conversions of text to numbers, SQLite's among them, understand `9e999`, and not `inf`.
+                    case .real(let value): bytes += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+                    case .text(let text) where text.isUTF8: add(text, to: &bytes)
+                    case .text(let blob), .blob(let blob): SQLLiterals.append(blob: blob, to: &bytes)
+                    }
                 }
             }
             bytes.append(short: lineEnd)
@@ -133,11 +108,6 @@ final class CSVWriter: RowWriter {
     }
 
     func finish() {}
-
-    /// Conversions of text to numbers, SQLite's among them, understand `9e999`, and not `inf`.
-    private func add(_ value: Double, to output: inout [UInt8]) {
-        output += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
-    }
 
     private func add(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
         var needsQuotes = text.isEmpty
@@ -183,10 +153,10 @@ final class LinesWriter: RowWriter {
         null = layout.null ?? "NULL"
     }
 
-    func write(_ row: [SQLValue]) {
+    func write(_ row: RowValues) throws {
         if !isFirst { Output.line() }
         isFirst = false
-        for (label, value) in zip(labels, row) {
+        for (label, value) in try zip(labels, row.values()) {
             Output.line(style.dim(label) + "  " + (value.isNull ? null : value.readableText).onOneLine)
         }
     }
@@ -201,16 +171,16 @@ final class ListWriter: RowWriter {
     private let null: String
     private let output = Output.current
 
-    init(_ columns: [String], layout: Layout) {
+    init(layout: Layout) {
         separator = layout.separator ?? "|"
         rowSeparator = layout.rowSeparator ?? "\n"
         null = layout.null ?? ""
-        if layout.hasHeader { write(columns.map { .text($0) }) }
     }
 
-    func write(_ row: [SQLValue]) {
+    func write(_ row: RowValues) throws {
+        let values = try row.values()
         output.bytes { bytes in
-            for (index, value) in row.enumerated() {
+            for (index, value) in values.enumerated() {
                 if index > 0 { bytes += separator.utf8 }
                 bytes += (value.isNull ? null : value.plainText).utf8
             }

@@ -18,7 +18,8 @@ final class PlanWriter: RowWriter {
     private var steps: [Int64: [Step]] = [:]
     private let style = Terminal.style
 
-    func write(_ row: [SQLValue]) {
+    func write(_ row: RowValues) throws {
+        let row = try row.values()
         guard row.count == 4, case .integer(let id) = row[0], case .integer(let parent) = row[1] else { return }
         var cost: Int64 = 0
         if case .integer(let value) = row[2] { cost = value }

@@ -33,19 +33,13 @@ final class TableWriter: RowWriter {
         limits = columns.indices.map { layout.hasWidth($0) ? abs(layout.widths[$0]) : limit }
     }
 
-    func write(_ row: [SQLValue]) {
+    func write(_ row: RowValues) throws {
         guard let widths else {
-            waiting.append(row)
+            waiting.append(try row.values())
             if waiting.count == 1000 { writeWaiting() }
             return
         }
-        line(widths) { index, line in append(row[index], index, &line) }
-    }
-
-    func write(_ row: borrowing Row) throws {
-        guard let widths else { return write(try row.shownValues()) }
-        let handle = row.handle
-        try line(widths) { index, line in try append(LentValue(handle, Int32(index)), index, &line) }
+        try line(widths) { index, line in try row.lend(index) { append($0, index, &line) } }
     }
 
     func finish() {
@@ -113,26 +107,20 @@ final class TableWriter: RowWriter {
         }
     }
 
-    private func append(_ value: LentValue, _ index: Int, _ line: inout [UInt8]) throws -> Int {
+    private func append(_ value: LentValue, _ index: Int, _ line: inout [UInt8]) -> Int {
         let start = line.count
         switch value {
-        case .null: return append(SQLValue.null, index, &line)
         case .integer(let value): SQLLiterals.append(value, to: &line)
         case .real(let value): line += "\(value)".utf8
         case .text(let bytes) where bytes.isPrintableASCII && shape != .markdown: line += bytes
-        case .text(let bytes):
-            let text = String(validating: bytes, as: UTF8.self)
-            return append(text.map { .text($0) } ?? .blob(Data(bytes)), index, &line)
-        case .blob(let bytes): return append(SQLValue.blob(Data(bytes)), index, &line)
+        case .null, .text, .blob:
+            let value = SQLValue(copying: value)
+            return append(cell(text(value), index), isNull: value.isNull, &line)
         }
         guard line.count - start > limits[index] else { return line.count - start }
         let text = String(decoding: line[start...], as: UTF8.self)
         line.removeSubrange(start...)
         return append(cell(text, index), isNull: false, &line)
-    }
-
-    private func append(_ value: SQLValue, _ index: Int, _ line: inout [UInt8]) -> Int {
-        append(cell(text(value), index), isNull: value.isNull, &line)
     }
 
     private func append(_ cell: String, isNull: Bool, _ line: inout [UInt8]) -> Int {

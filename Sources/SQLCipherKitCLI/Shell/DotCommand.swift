@@ -333,7 +333,7 @@ enum TableDump {
             // Generated columns are computed again, and a virtual table fills the tables that hold its content.
             let columns = try db.schema(part.database).columns(of: part.name).filter { $0.kind == .normal }.map(\.name)
             let list = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-            let writer = InsertWriter(columns, table: part.name)
+            let writer = LiteralWriter(columns, insertingInto: part.name)
             try db.forEach(SQL(raw: "SELECT \(list) FROM \(source)")) { row in
                 try Interruption.check()
                 try writer.write(row)

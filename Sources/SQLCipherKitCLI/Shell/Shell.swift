@@ -171,7 +171,7 @@ final class Shell {
                 hasLeft = true
                 throw Failure("the pager was left")
             }
-            let current = writer ?? format.writer(of: sql, row.columnNames, layout: layout)
+            let current = try writer ?? format.writer(of: sql, row.columnNames, layout: layout)
             writer = current
             try current.write(row)
         }
@@ -188,7 +188,7 @@ final class Shell {
 
     /// Shows rows that are already in memory.
     func show(_ columns: [String], _ rows: [[SQLValue]]) throws {
-        let writer = format.writer(columns, layout: layout)
+        let writer = try format.writer(columns, layout: layout)
         for row in rows { try writer.write(row) }
         writer.finish()
     }

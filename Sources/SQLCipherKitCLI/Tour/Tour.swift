@@ -172,7 +172,7 @@ struct Tour {
         for line in sql.split(separator: "\n") { say(style.dim(String(line))) }
         let statement = try db.prepare(SQL(raw: sql))
         let writer = TableWriter(statement.columnNames, indentation: "     ")
-        try statement.forEach { row in writer.write(try row.shownValues()) }
+        try statement.forEach { row in try writer.write(row) }
         writer.finish()
     }
 }
