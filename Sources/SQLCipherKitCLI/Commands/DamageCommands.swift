@@ -31,20 +31,13 @@ struct RecoverCommand: FileCommand {
     @Argument(help: ArgumentHelp("The file to create.", valueName: "new-database"), completion: .file())
     var target: String
 
-    @Option(
-        name: .customLong("new-key"),
-        help: ArgumentHelp("Where the new file's own key comes from: \(KeyReference.grammar).", valueName: "source"))
-    var source: String?
-
-    func validate() throws { _ = try reference }
-
-    private var reference: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
+    @OptionGroup var new: NewKeyOptions
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
         try FileOptions.requireNothing(at: target)
         let key = try file.unlock(.readOnly) ?? .plaintext
-        let newKey = try reference.map { try $0.key(for: "the database \(target)", isNew: true) }
+        let newKey = try new.given.map { try $0.key(for: "the database \(target)", isNew: true) }
         var configuration = DatabaseConfiguration()
         configuration.safeguards = .ofTheTool(for: file.path)
         let report = try DatabaseConverter.salvage(

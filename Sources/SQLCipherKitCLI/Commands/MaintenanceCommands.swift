@@ -32,23 +32,15 @@ struct BackupCommand: FileCommand {
     @Flag(help: "Also write DATABASE-recovery, with which recover needs no first page.")
     var recoveryCopy = false
 
-    @Option(
-        name: .customLong("new-key"),
-        help: ArgumentHelp("Where the backup's own key comes from: \(KeyReference.grammar).", valueName: "source"))
-    var source: String?
-
+    @OptionGroup var new: NewKeyOptions
     @OptionGroup var report: ReportOptions
-
-    func validate() throws { _ = try reference }
-
-    private var reference: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
 
     func run() throws {
         if !replace, FileOptions.exists(target) {
             throw Failure("\(target) already exists: use --replace to replace it")
         }
         let db = try file.open(.readOnly)
-        let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
+        let encryption = try new.given.map { try $0.key(for: "the backup \(target)", isNew: true) }
         var options = Schema.BackupOptions()
         (options.replacesFile, options.writesRecoveryCopy) = (replace, recoveryCopy)
         try db.main.backup(toFileAt: target, key: encryption, options: options, progress: ProgressBar.rewriting("Copying"))

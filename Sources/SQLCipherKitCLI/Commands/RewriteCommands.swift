@@ -9,7 +9,7 @@ struct RekeyCommand: FileCommand {
         discussion: """
             The database is written to a new file, which replaces the old file once it is complete and on disk; --in-place \
             rewrites the old file in one transaction. If interrupted, the database keeps the old key. Other programs must not \
-            have it open.
+            have it open. Without --new-key, you are asked for the new key.
 
             EXAMPLES
               sqlcipherkit rekey notes.db

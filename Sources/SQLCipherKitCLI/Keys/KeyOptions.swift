@@ -150,13 +150,16 @@ extension UnlockedKey {
 struct NewKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("new-key"),
-        help: ArgumentHelp(
-            "Where the new key comes from: \(KeyReference.grammar). By default you are asked for it.", valueName: "source"))
-    var source = "prompt"
+        help: ArgumentHelp("Where the new key comes from: \(KeyReference.grammar).", valueName: "source"))
+    var source: String?
 
-    func validate() throws { _ = try reference }
+    func validate() throws { _ = try given }
 
-    var reference: KeyReference { get throws { try KeyReference.parse(source, option: "--new-key") } }
+    /// The place that is given; nil if none is.
+    var given: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
+
+    /// The place, which by default is the terminal.
+    var reference: KeyReference { get throws { try given ?? KeyReference() } }
 }
 
 /// The key of an existing database, or the key slots that hold it.
