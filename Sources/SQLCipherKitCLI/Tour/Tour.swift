@@ -194,19 +194,7 @@ struct CipherProof {
     /// True if the file begins as every plaintext SQLite database does.
     var hasPlaintextHeader: Bool { bytes.starts(with: Data("SQLite format 3\0".utf8)) }
 
-    func contains(_ text: String) -> Bool {
-        let needle = Array(text.utf8)
-        guard let first = needle.first else { return true }
-        return bytes.withUnsafeBytes { haystack in
-            guard var position = haystack.baseAddress else { return false }
-            let end = position + haystack.count
-            while end - position >= needle.count, let found = memchr(position, Int32(first), end - position - needle.count + 1) {
-                if memcmp(found, needle, needle.count) == 0 { return true }
-                position = UnsafeRawPointer(found) + 1
-            }
-            return false
-        }
-    }
+    func contains(_ text: String) -> Bool { bytes.range(of: Data(text.utf8)) != nil }
 
     /// The Shannon entropy of the bytes, in bits per byte: 8 for random bytes, about 5 for English text.
     var entropy: Double {
@@ -234,38 +222,25 @@ struct CipherProof {
 enum SearchWords {
     /// A word that many but not most documents contain, and the word found together with it most often. Fewer if there are none.
     static func choose(from db: Connection) throws -> [String] {
-        let bodies = try db.fetchAll(String.self, "SELECT substr(body, 1, 20000) FROM document ORDER BY size DESC LIMIT 200")
-        let counts = bodies.map(count)
-        let most = max(1, bodies.count / 2)
-        let usable = total(counts).filter { $0.value.documents <= most }
-        guard let first = best(usable) else { return [] }
-        let together = total(counts.filter { $0[first] != nil }).filter { $0.key != first && usable[$0.key] != nil }
-        return [first] + (best(together).map { [$0] } ?? [])
+        let texts = try db.fetchAll(String.self, "SELECT substr(body, 1, 20000) FROM document ORDER BY size DESC LIMIT 200")
+        let bodies = texts.map(words)
+        let usable = Set(documents(bodies).filter { $0.value <= max(1, bodies.count / 2) }.keys)
+        guard let first = best(bodies, usable) else { return [] }
+        return [first] + (best(bodies.filter { $0.contains(first) }, usable.subtracting([first])).map { [$0] } ?? [])
     }
 
-    private typealias Totals = [String: (documents: Int, occurrences: Int)]
-
-    private static func total(_ counts: [[String: Int]]) -> Totals {
-        counts.reduce(into: [:]) { totals, words in
-            for (word, count) in words {
-                let former = totals[word] ?? (0, 0)
-                totals[word] = (former.documents + 1, former.occurrences + count)
-            }
-        }
+    /// The words of 6 to 24 bytes. Most shorter words are in every text.
+    private static func words(_ text: String) -> Set<String> {
+        Set(text.split { !$0.isLetter }.filter { (6...24).contains($0.utf8.count) }.map { $0.lowercased() })
     }
 
-    /// The word that is in most documents. Of several, the one that occurs most often; of several such, the first in the alphabet,
-    /// so that the same folder gives the same words.
-    private static func best(_ totals: Totals) -> String? {
-        totals.max { a, b in a.value != b.value ? a.value < b.value : a.key > b.key }?.key
+    /// The number of documents with each word.
+    private static func documents(_ bodies: [Set<String>]) -> [String: Int] {
+        bodies.reduce(into: [:]) { counts, words in for word in words { counts[word, default: 0] += 1 } }
     }
 
-    /// Returns the number of occurrences of each word of 6 to 24 bytes. Most shorter words are in every text.
-    private static func count(_ text: String) -> [String: Int] {
-        var counts: [String: Int] = [:]
-        for word in text.split(whereSeparator: { !$0.isLetter }) where word.utf8.count >= 6 && word.utf8.count <= 24 {
-            counts[word.lowercased(), default: 0] += 1
-        }
-        return counts
+    /// The word that is in most documents; of several, the first in the alphabet, so that the same folder gives the same words.
+    private static func best(_ bodies: [Set<String>], _ usable: Set<String>) -> String? {
+        documents(bodies).filter { usable.contains($0.key) }.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 }
