@@ -85,7 +85,6 @@ enum NamesElsewhere {
         ("compare sqldiff cmp", "diff FILE OTHER"),
         ("wipe purge shred scrub delete rm", "erase FILE"),
         ("find grep fts", "search FILE WORDS"),
-        ("login logout keyring agent", "unlock FILE, and lock FILE"),
         ("detect guess identify-file what", "identify FILE"),
         ("demo example", "tour"),
         ("man docs usage", "help COMMAND"),

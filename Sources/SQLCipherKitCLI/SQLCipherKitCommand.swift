@@ -9,8 +9,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
         abstract: "Encrypted SQLite databases with full-text search and JSON.",
         discussion: """
             sqlcipherkit FILE opens a shell. You type a key on the terminal, or it comes from a file, an environment variable, a \
-            file descriptor or a systemd credential (--key-file, --key-env, --key-fd, --key-credential), or from the kernel \
-            keyring after unlock. It is never an argument.
+            file descriptor or a systemd credential (--key-file, --key-env, --key-fd, --key-credential). It is never an argument.
 
             Every command takes --json, and then writes one JSON value to standard output, with the keys that the command's help \
             lists. An error is one line on standard error and an exit status, also with --json.
@@ -51,9 +50,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(
                 name: "Keys",
                 subcommands: [
-                    KeyCommand.self, UnlockCommand.self, LockCommand.self, RekeyCommand.self, EncryptCommand.self,
-                    DecryptCommand.self,
-                    MigrateCommand.self,
+                    KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self,
                 ]),
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self,

@@ -32,7 +32,7 @@ import TestSupport
         ("clone", "backup"), ("compact", "vacuum"), ("optimize", "ANALYZE"), ("analyze", "ANALYZE"), ("stats", "space"), ("status", "info"), ("list", "schema"),
         ("password", "rekey"), ("describe", "schema"), ("new", "create"), ("init", "create"), ("wipe", "erase"), ("compare", "diff"),
         ("sqldiff", "diff"), ("integrity_check", "verify"), ("upgrade", "migrate"), ("console", "shell"), ("connect", "shell"),
-        ("csv", "query"), ("find", "search"), ("login", "unlock"), ("detect", "identify"), ("fix", "recover"),
+        ("csv", "query"), ("find", "search"), ("detect", "identify"), ("fix", "recover"),
         ("salvage", "recover"), ("cipher_migrate", "migrate"), ("use", "shell"), ("exec", "query"), ("man", "help"),
     ])
     func commandOfAnotherProgramIsNamed(word: String, here: String) throws {

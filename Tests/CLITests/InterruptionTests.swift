@@ -186,8 +186,8 @@ import TestSupport
         "import": ["import", "DB", "@rows2.csv", "--pk", "id"] + Tool.key,
         "query": ["query", "DB", "SELECT count(*), max(a.x || b.x) FROM big AS a, big AS b LIMIT 1"] + Tool.key,
     ]
-    // The others keep a key or show a shell, which a control-C does not end.
-    private static let commands = JSONOutputTests.cases.keys.filter { !["shell", "unlock", "lock", "version"].contains($0) }.sorted()
+    // A control-C does not end a shell.
+    private static let commands = JSONOutputTests.cases.keys.filter { !["shell", "version"].contains($0) }.sorted()
 
     /// The files of a command; `DB` and `@name` in its words stand for them.
     private struct Files {

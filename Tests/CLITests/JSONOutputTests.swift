@@ -49,8 +49,6 @@ import TestSupport
         "key change": Case(arguments: ["key", "change", "DB", "laptop", "--new-key", "env:TWO"] + slotKey, first: [makeSlots]),
         "key revoke": Case(arguments: ["key", "revoke", "DB", "desk"] + slotKey, first: [makeSlots, addSlot]),
         "key rotate": Case(arguments: ["key", "rotate", "DB", "laptop"] + slotKey, first: [makeSlots, addSlot]),
-        "unlock": Case(arguments: ["unlock", "DB", "--for", "30s"] + raw),
-        "lock": Case(arguments: ["lock", "DB"], first: [["unlock", "DB", "--for", "1h"] + raw]),
         "rekey": Case(arguments: ["rekey", "DB", "--new-key", "env:ONE"] + raw),
         "encrypt": Case(arguments: ["encrypt", "@plain.db"] + raw, statusOfNoFile: nil),
         "decrypt": Case(arguments: ["decrypt", "DB"] + raw),
@@ -125,12 +123,9 @@ import TestSupport
         let item = try #require(Self.cases[name])
         for command in item.first {
             let outcome = try await run(command)
-            // A kernel may forbid its keyring.
-            if command.first == "unlock", outcome.status != 0 { return }
             try #require(outcome.status == 0, "\(command) \(outcome.errors)")
         }
         let outcome = try await run(item.arguments + ["--json"], input: item.input)
-        if name == "unlock", outcome.errors.contains("keyring") || outcome.errors.contains("kernel") { return }
         try #require(outcome.status == item.status, "\(outcome.errors)")
         let value = try JSONValue(text: outcome.output.trimmingCharacters(in: .newlines))
         let objects: [JSONValue]

@@ -46,7 +46,7 @@ import TestSupport
     /// Commands that do not read the page of the notes; replicas have it as it is in the file, and refuse it when it is restored.
     static let blind: Set<String> = [
         "identify", "import", "info", "key add", "key change", "key init", "key recovery", "key revoke", "migrate", "replicate",
-        "schema", "unlock", "vectors create", "vectors import", "vectors search",
+        "schema", "vectors create", "vectors import", "vectors search",
     ]
     /// Commands that refuse a former state: those that know the key slots, and the one that takes nothing encrypted.
     static let refusing: Set<String> = ["encrypt", "key add", "key change", "key recovery", "key revoke", "key rotate"]
@@ -93,9 +93,7 @@ import TestSupport
             #expect(Self.refusing.contains(name) ? outcome.status == 3 : [0, 1, 4].contains(outcome.status), comment)
         } else if [.strippedPage, .strippedFrame].contains(substitute) {
             let isNamed = [1, 3, 4].contains(outcome.status) || outcome.errors.contains("1 page could not be decrypted")
-            // A kernel may forbid its keyring.
-            let isForbidden = name == "unlock" && outcome.errors.contains("keyring")
-            #expect(Self.blind.contains(name) ? outcome.status == 0 || isForbidden : isNamed, comment)
+            #expect(Self.blind.contains(name) ? outcome.status == 0 : isNamed, comment)
             #expect(!outcome.output.contains(Self.changedTime), comment)
         } else {
             #expect([1, 3, 4].contains(outcome.status), comment)
@@ -164,7 +162,7 @@ import TestSupport
         #expect(search.expectSuccess().output == "title\nBakery, bread\n" && search.errors.contains("is opened for reading, with the settings"), "\(search)")
         #expect(search.errors.contains("pages are not authenticated"), "\(search)")
         try await run(query + ["--search-settings", "--write"], isRaw: isRaw).expectFailure(64, "for reading only")
-        for command in ["backup", "rekey", "vacuum", "decrypt", "recover", "migrate", "shell", "unlock", "erase", "restore"] {
+        for command in ["backup", "rekey", "vacuum", "decrypt", "recover", "migrate", "shell", "erase", "restore"] {
             let item = try #require(JSONOutputTests.cases[command])
             try await run(item.arguments + ["--search-settings"], isRaw: isRaw).expectFailure(64, "--search-settings")
         }

@@ -39,8 +39,6 @@ struct RekeyCommand: FileCommand {
         // Only the rewrite's own progress handler may interrupt it: the connection's would stop it halfway.
         try db.settings.setProgressHandler(nil)
         try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting again"))
-        // The key that unlock keeps no longer opens it.
-        _ = try? UnlockedFiles.remove(file.path)
         try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) has the new key")
     }
 }

@@ -96,14 +96,13 @@ struct FileOptions {
     func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
     /// Opens the existing file, and returns its key as well.
-    /// - Parameter asking: whether to ask for the key even if the database is unlocked.
-    func openWithKey(_ access: DatabaseConfiguration.Access, asking: Bool = false) throws -> (db: Connection, key: DatabaseKey?) {
+    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: DatabaseKey?) {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
         configuration.safeguards = .ofTheTool(for: path)
-        return try key.reference.retrying { isAgain in
-            var unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
+        return try key.reference.retrying {
+            var unlocked = try key.access(to: path, configuration)
             if searchesSettings, let found = try unlocked?.searched(path, access, isRaw: key.isRaw) { unlocked = found }
             let db = try open(unlocked, configuration)
             try Interruption.stop(db)

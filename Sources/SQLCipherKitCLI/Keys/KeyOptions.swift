@@ -109,13 +109,10 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// Unlocks an existing database; nil for a plaintext one.
-    /// - Parameter asking: whether to ask for the key even if the database is unlocked.
-    func access(
-        to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration(), asking: Bool = false
-    ) throws -> UnlockedKey? {
+    func access(to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws -> UnlockedKey? {
         if isPlain { return nil }
         return try UnlockedKey(
-            reference, to: path, isRecoveryKey: isRecoveryKey, acceptsRollback: acceptsRollback, asking: asking, configuration)
+            reference, to: path, isRecoveryKey: isRecoveryKey, acceptsRollback: acceptsRollback, configuration)
     }
 
     /// The secret that opens a slot of a database that has key slots.
@@ -168,16 +165,10 @@ struct UnlockedKey {
     let slots: KeySlots?
 
     /// Gets the key, and opens the database's key slots with it if there are any. A raw key bypasses the slots.
-    /// - Parameter asking: whether to ask for the key even if the database is unlocked.
     init(
         _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false,
-        asking: Bool = false,
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
-        if !asking, !isRecoveryKey, reference.isUsual, let kept = UnlockedFiles.key(of: path) {
-            (key, slots) = (kept.with(cipher: reference.cipher), nil)
-            return
-        }
         let hasSlots = try Self.hasSlots(path)
         if isRecoveryKey, !hasSlots { throw Failure("the database \(path) has no key slots, and so no recovery key", status: .key) }
         if reference.isUsual, Self.isPlaintext(path) {

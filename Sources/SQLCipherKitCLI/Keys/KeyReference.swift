@@ -62,18 +62,16 @@ struct KeyReference: Equatable {
 
     private var canBeAskedAgain: Bool { place == .prompt && KeyPrompt.hasTerminal }
 
-    /// Runs `body`, and again if a wrong key was typed, three times in all.
-    /// - Parameter body: uses the key; its argument says whether this is a retry.
-    func retrying<R>(_ body: (_ isAgain: Bool) throws -> R) throws -> R {
+    /// Runs `body`, which uses the key, and again if a wrong key was typed, three times in all.
+    func retrying<R>(_ body: () throws -> R) throws -> R {
         var triesLeft = canBeAskedAgain ? 3 : 1
-        var isAgain = false
         while true {
-            do { return try body(isAgain) } catch let error as DatabaseError
+            do { return try body() } catch let error as DatabaseError
                 where [.wrongKeyOrNotADatabase, .noSlotOpens].contains(error.reason) && triesLeft > 1
             {
                 Output.error(
                     encoding == .passphrase ? "wrong passphrase, or not a database; try again" : "wrong key; try again")
-                (triesLeft, isAgain) = (triesLeft - 1, true)
+                triesLeft -= 1
             }
         }
     }
