@@ -21,16 +21,6 @@ extension ForeignName {
                 + "has" + (advice.map { ": \($0)" } ?? ""))
     }
 
-    /// Runs what the engine refuses, before it changes anything, where such a name is needed; the error then says by which table.
-    static func explaining(
-        _ schema: Schema, for command: String, advice: String? = nil, _ body: () throws -> Void
-    ) throws {
-        do { try body() } catch let error as DatabaseError where ForeignName(error.message) != nil {
-            try requireNone(in: schema, for: command, advice: advice)
-            throw error
-        }
-    }
-
     /// Lets tables be read that are ordered by a collation of another program, in the order in which they are stored.
     /// - Returns: a check to make at the end: it throws if values had to be compared.
     static func readingStoredOrder(of schema: Schema) throws -> () throws -> Void {

@@ -88,8 +88,9 @@ struct VacuumCommand: FileCommand {
             return
         }
         let free = try db.freePages
-        try ForeignName.explaining(db.main, for: "vacuum", advice: "--into FILE writes a compact copy without it") {
-            try db.main.vacuum()
+        do { try db.main.vacuum() } catch let error as DatabaseError where ForeignName(error.message) != nil {
+            try ForeignName.requireNone(in: db.main, for: "vacuum", advice: "--into FILE writes a compact copy without it")
+            throw error
         }
         try report.write(
             Self.form, [.string(file.path), .integer(Int64(free))],

@@ -91,8 +91,8 @@ struct FileImport {
                 }
             }
             var last = start
-            while let record = try at(reader, { try records.next() }) {
-                try at(records) { try target.insert(record, line: records.place.began) }
+            while let record = try at(SampledRecords.place(of: reader).name, { try records.next() }) {
+                try at(records.place.name) { try target.insert(record, line: records.place.began) }
                 report.rows += 1
                 try writer.wrote(bytes: records.place.offset - last)
                 last = records.place.offset
@@ -121,21 +121,23 @@ struct FileImport {
     private func target(
         _ db: Connection, _ ledger: ImportLedger, _ reader: any RecordReader, _ filling: inout TableImport.Filling
     ) throws -> (RowTable, SampledRecords) {
-        let found = try at(1) {
+        let found = try at("line 1") {
             try RowTable(db, existing: table, wasMade: ledger.hasMade(table) || filling.isOwn, plan: plan, noted: filling.columns)
         }
         if let found {
             // Nothing is read twice for it.
             if !filling.isOwn { stream?.keeps = false }
-            try at(1) { try reader.takeNames(found.namesByPosition) }
-            return (found, try at(reader) { try SampledRecords(reader, 0) })
+            try at("line 1") { try reader.takeNames(found.namesByPosition) }
+            return (found, try at(SampledRecords.place(of: reader).name) { try SampledRecords(reader, 0) })
         }
         filling.isOwn = true
         var columns = ImportColumns(plan)
-        try at(1) { try begin(&columns, reader) }
-        let records = try at(reader) { try SampledRecords(reader) }
+        try at("line 1") { try begin(&columns, reader) }
+        let records = try at(SampledRecords.place(of: reader).name) { try SampledRecords(reader) }
         for (record, line) in records.sample { columns.note(record, line) }
-        let made = try at(max(1, records.place.began)) { try RowTable(db, creating: table, plan: plan, filling.known ?? columns) }
+        let made = try at("line \(max(1, records.place.began))") {
+            try RowTable(db, creating: table, plan: plan, filling.known ?? columns)
+        }
         return (made, records)
     }
 
@@ -155,8 +157,8 @@ struct FileImport {
     func note(in columns: inout ImportColumns) throws -> Content {
         var content = Content()
         let reader = try makeReader(), rate = Rate(), bar = ProgressBar("Reading")
-        try at(1) { try begin(&columns, reader) }
-        while let record = try at(reader, { try reader.next() }) {
+        try at("line 1") { try begin(&columns, reader) }
+        while let record = try at(SampledRecords.place(of: reader).name, { try reader.next() }) {
             columns.note(record, reader.line)
             if content.start.count < 5 { content.start.append((record, reader.line)) }
             content.report.rows += 1
@@ -194,22 +196,14 @@ struct FileImport {
     private func makeReader() throws -> any RecordReader {
         let bytes = try InputReader(path, stream: stream)
         switch format {
-        case .csv(let options, let usual): return try at(1) { try CSVReader(bytes, options, usual: usual) }
-        case .json(let hasLines): return try at(1) { try JSONReader(bytes, hasLines: hasLines) }
+        case .csv(let options, let usual): return try at("line 1") { try CSVReader(bytes, options, usual: usual) }
+        case .json(let hasLines): return try at("line 1") { try JSONReader(bytes, hasLines: hasLines) }
         }
     }
 
-    /// Adds to an error where in the file it is: in the record that the reader has begun.
-    private func at<R>(_ reader: any RecordReader, _ body: () throws -> R) throws -> R {
-        do { return try body() } catch { throw located(error, SampledRecords.place(of: reader).name) }
-    }
-
-    private func at<R>(_ records: SampledRecords, _ body: () throws -> R) throws -> R {
-        do { return try body() } catch { throw located(error, records.place.name) }
-    }
-
-    private func at<R>(_ line: Int, _ body: () throws -> R) throws -> R {
-        do { return try body() } catch { throw located(error, "line \(line)") }
+    /// Adds to an error where in the file it is.
+    private func at<R>(_ place: @autoclosure () -> String, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch { throw located(error, place()) }
     }
 
     private func located(_ error: any Error, _ place: String) -> any Error {
