@@ -148,34 +148,28 @@ struct ReplicasCommand: ParsableCommand {
     @Flag(help: "First remove everything that only former keys of the database open.")
     var removeFormerKeys = false
 
-    @OptionGroup var report: ReportOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let store = try ReplicaStoreName.store(target), encryption = try key.reference.key(for: "the replica \(target)")
         if removeFormerKeys {
             Interruption.catchSignals()
             let count = try waiting { try await Replicator.removeContentOfFormerKeys(in: store, key: encryption) }
-            if !report.json { Output.line("removed \(count.counted("object")) of former keys") }
+            if output.format == nil { Output.line("removed \(count.counted("object")) of former keys") }
         }
         let ranges = try waiting { try await Replicator.generations(in: store, key: encryption) }
-        if report.json {
-            let rows = ranges.map { range in
-                Self.object([
-                    .integer(Int64(range.first.generation)), .string(range.first.description), .string(range.last.description),
-                    .string(range.firstTime.ISO8601Format()), .string(range.lastTime.ISO8601Format()), .integer(Int64(range.size)),
-                ])
-            }
-            return Output.line(try JSONValue.array(rows).line())
+        if ranges.isEmpty, output.format == nil {
+            return Output.line("nothing can be restored yet: the first snapshot is not complete")
         }
-        if ranges.isEmpty { Output.line("nothing can be restored yet: the first snapshot is not complete") }
-        for range in ranges {
-            Output.line(
-                "\(range.first) to \(range.last), \(range.firstTime.ISO8601Format()) to \(range.lastTime.ISO8601Format()), "
-                    + range.size.counted("byte"))
-        }
+        try output.write(
+            Self.form.keys,
+            ranges.map { range in
+                [
+                    .integer(Int64(range.first.generation)), .text(range.first.description), .text(range.last.description),
+                    .text(range.firstTime.ISO8601Format()), .text(range.lastTime.ISO8601Format()), .integer(Int64(range.size)),
+                ]
+            })
     }
-
-    private static func object(_ values: [JSONValue]) -> JSONValue { form.object(values) }
 }
 
 /// The names of stores on the command line.
