@@ -322,9 +322,33 @@ import TestSupport
         #expect(texts.count == 2)
     }
 
-    /// The row ids of the first table's leaves, as they are stored.
-    private func rowIDs(_ db: Connection) throws -> [Int64] {
-        let root = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'hidden'"))
+    /// A table that has the name of the row id and of one of its columns, and has lost a page.
+    @Test func salvageKeepsOtherRowsOfDamagedTableNamedOID() throws {
+        let filler = String(repeating: "x", count: 300), db = try Connection(.file(path), key: key)
+        try db.execute("CREATE TABLE oid(rowid TEXT, _rowid_, oid INTEGER CHECK (oid.oid > 0 AND oid < 1000))")
+        try db.execute("CREATE INDEX oid_oid ON oid(oid)")
+        for number in 1...200 { try db.execute("INSERT INTO oid VALUES (\("\(number)" + filler), NULL, \(number))") }
+        try db.execute("DELETE FROM oid WHERE oid % 3 = 0")
+        let before = try rowIDs(db, of: "oid")
+        let leaves = "SELECT pageno FROM dbstat WHERE name = 'oid' AND pagetype = 'leaf' ORDER BY pageno LIMIT 1 OFFSET 3"
+        let leaf = try #require(try db.fetchOne(Int.self, SQL(raw: leaves)))
+        db.close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[(leaf - 1) * 4096 + 100] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let report = try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
+        #expect(report.tables.first?.name == "oid" && report.tables.first?.lostPages == [leaf] && report.lostObjects.isEmpty, "\(report)")
+        let copy = try Connection(.file(newPath), key: key), after = try rowIDs(copy, of: "oid")
+        #expect(Set(after).isSubset(of: before) && (1...15).contains(before.count - after.count))
+        let rows: [(Int64, String)] = try copy.fetchAll("SELECT oid, rowid FROM oid ORDER BY oid")
+        #expect(rows.map(\.0) == after && rows.allSatisfy { $0.1 == "\($0.0)" + filler })
+        #expect(try copy.fetchOne(String.self, "SELECT sql FROM sqlite_schema WHERE name = 'oid'")?.contains("CHECK (oid.oid > 0") == true)
+        #expect(try copy.main.verify().isIntact)
+    }
+
+    /// The row ids of a table's leaves, as they are stored.
+    private func rowIDs(_ db: Connection, of table: String = "hidden") throws -> [Int64] {
+        let root = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = \(table)"))
         let meter = WorkMeter(.none), source = try PageReader(db.main)
         let map = try PageMap(source, header: source.page(1), isFirstPageLost: false, meter) { _ in }
         var reader = TreeReader(map), found: [Int64] = []
