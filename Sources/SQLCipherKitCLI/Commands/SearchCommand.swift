@@ -57,37 +57,16 @@ struct SearchCommand: ReadingCommand {
         let index = try SearchedTable(db, named: table, path: file.path)
         let result = try index.search(words, languages: Set(language), limit: limit)
         let (hits, total) = (result.hits, result.total.count)
-        if let format = output.format, format != .table {
-            try output.write(index.rowColumns, hits.map(\.row))
-            if total == 0 { throw nothing(db) }
-            return
-        }
-        if total == 0 { throw nothing(db) }
+        let isForPeople = output.format == nil || output.format == .table
+        if !isForPeople { try output.write(index.rowColumns, hits.map(\.row)) }
+        if total == 0 { throw Failure("nothing found") }
+        guard isForPeople else { return }
         let style = Terminal.style
         for (index, hit) in hits.enumerated() {
             for line in hit.lines(index + 1, style) { Output.line(line) }
         }
         let shown = hits.count < total ? "\(result.counted), the best \(hits.count.grouped) shown" : result.counted
         Output.line(style.dim([result.note, shown].compactMap(\.self).joined(separator: "; ")))
-    }
-
-    /// Says so, and what may be the reason: an index of words has none of the parts of words that some scripts write together.
-    private func nothing(_ db: Connection) -> Failure {
-        let isOfParts = (try? db.main.fullTextIndexes())?.contains { index in
-            let sql = ((try? db.main.table(index.name))??.sql ?? "").lowercased()
-            return (table == nil || index.name.sqlName == table?.sqlName)
-                && ["multilingual", "trigram"].contains { sql.contains($0) }
-        }
-        let hasScript = words.joined().unicodeScalars.contains { scalar in
-            switch scalar.value {
-            case 0xe00..<0x1000, 0x1780..<0x1800, 0x3040..<0x3100, 0x3400..<0xa000, 0xac00..<0xd7b0, 0x20000..<0x30000: true
-            default: false
-            }
-        }
-        guard hasScript, isOfParts == false else { return Failure("nothing found") }
-        return Failure(
-            "nothing found: the index is one of words between spaces, and this script has none; import into a new database, whose "
-                + "index finds them")
     }
 }
 
