@@ -147,12 +147,8 @@ struct AttachOptions: ParsableArguments {
         _ file: FileOptions, _ access: DatabaseConfiguration.Access
     ) throws -> (db: Connection, key: DatabaseKey?) {
         let (db, key) = try file.openWithKey(access)
-        try attach(to: db, key)
+        for attachment in try list() { try attachment.attach(to: db, key) }
         return (db, key)
-    }
-
-    func attach(to db: Connection, _ mainKey: DatabaseKey?) throws {
-        for attachment in try list() { try attachment.attach(to: db, mainKey) }
     }
 
     private func list() throws -> [Attachment] {

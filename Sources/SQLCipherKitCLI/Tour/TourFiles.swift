@@ -18,7 +18,7 @@ struct TourFiles {
     /// Creates the folder, and removes what an earlier tour left in it.
     /// - Throws: ``Failure`` if a database of that name exists without the key file that a tour leaves beside it.
     func prepare() throws {
-        if !exists(keyFile), let other = [database, archive].first(where: exists) {
+        if !FileOptions.exists(keyFile), let other = [database, archive].first(where: FileOptions.exists) {
             throw Failure("\(other) is not from an earlier tour, and is kept: choose another folder with --into")
         }
         do {
@@ -30,11 +30,6 @@ struct TourFiles {
         for path in all where unlink(path) != 0 && errno != ENOENT {
             throw Failure("\(path) cannot be removed: \(systemMessage(errno))")
         }
-    }
-
-    private func exists(_ path: String) -> Bool {
-        var info = stat()
-        return lstat(path, &info) == 0
     }
 
     /// Writes a key to a new file that only its owner can read.
