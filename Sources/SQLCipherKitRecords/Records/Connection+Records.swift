@@ -101,7 +101,7 @@ extension Connection {
         try savepoint { db in
             for index in written.indices {
                 let action = RecordAction.insert(conflict, returning: true)
-                guard let record = try statements.written(action, written[index], db, schema) else { continue }
+                guard let record = try statements.written(action, written[index], db, schema, {}) else { continue }
                 written[index] = record
                 count += 1
             }
@@ -358,13 +358,9 @@ extension Connection {
         _ action: RecordAction, _ record: inout Record, _ schema: Schema?, _ unwritten: () throws -> Void
     ) throws -> Bool {
         let statements = try statements(schema)
-        var written: Record?
-        try savepoint { db in
-            written = try statements.written(action, record, db, schema)
-            if written == nil { try unwritten() }
-        }
-        if let written { record = written }
-        return written != nil
+        guard let written = try statements.written(action, record, self, schema, unwritten) else { return false }
+        record = written
+        return true
     }
 
     /// Writes a record.
@@ -396,14 +392,18 @@ extension Connection {
 
 extension RecordStatements {
     /// Writes a record, and returns the row; nil if there is none.
+    /// - Parameter unwritten: is called if there is none. If it throws, nothing is changed.
     fileprivate func written<Record: SQLRecord>(
-        _ action: RecordAction, _ record: Record, _ db: Connection, _ schema: Schema?
+        _ action: RecordAction, _ record: Record, _ db: Connection, _ schema: Schema?, _ unwritten: () throws -> Void
     ) throws -> Record? {
         var written: Record?
-        try run(action, record, db) { written = try Record(row: $0) }
-        // A virtual table says -1 of a new row's number.
-        guard written != nil, case .insert = action, isOfVirtualTable(Record.self) else { return written }
-        return try db.fetchOne(Record.self, id: db.lastInsertedRowID, in: schema)
+        try run(action, record, db) { written = try Record(row: $0) } ended: {
+            if written == nil { return try unwritten() }
+            // A virtual table says -1 of a new row's number.
+            guard case .insert = action, isOfVirtualTable(Record.self) else { return }
+            written = try db.fetchOne(Record.self, id: db.lastInsertedRowID, in: schema)
+        }
+        return written
     }
 
     /// Returns whether a record has no number yet, although its property cannot be nil.

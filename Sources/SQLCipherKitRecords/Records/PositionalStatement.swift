@@ -4,6 +4,7 @@ import SQLCipherKitCore
 final class PositionalStatement {
     let statement: Statement
     let layout: PositionalLayout
+    let mayLeaveOut: Bool
     private let isFreeOfSchema: Bool
     private let parameters: UnsafeMutablePointer<Int32>
 
@@ -11,10 +12,14 @@ final class PositionalStatement {
     ///   - keys: the columns that are bound, in the order of the parameters.
     ///   - present: whether the records set each column.
     ///   - isFreeOfSchema: as for an ``EncodedStatement``.
-    init(_ statement: Statement, _ layout: PositionalLayout, keys: [String], present: [Bool], isFreeOfSchema: Bool) {
+    ///   - mayLeaveOut: as for a ``RecordStatement``.
+    init(
+        _ statement: Statement, _ layout: PositionalLayout, keys: [String], present: [Bool], isFreeOfSchema: Bool,
+        mayLeaveOut: Bool
+    ) {
         self.statement = statement
         self.layout = layout
-        self.isFreeOfSchema = isFreeOfSchema
+        (self.isFreeOfSchema, self.mayLeaveOut) = (isFreeOfSchema, mayLeaveOut)
         parameters = .allocate(capacity: max(present.count, 1))
         for (index, name) in layout.names.enumerated() {
             let parameter = present[index] ? keys.firstIndex(ofText: name).map { Int32($0 + 1) } ?? 0 : -1

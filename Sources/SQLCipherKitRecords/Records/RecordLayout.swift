@@ -141,6 +141,14 @@ enum RecordAction {
         }
     }
 
+    /// True if the statement returns the row that it writes.
+    var isReturning: Bool {
+        switch self {
+        case .insert(_, let returning), .upsert(_, let returning), .update(let returning): returning
+        case .delete, .refresh: false
+        }
+    }
+
     /// The columns of an upsert. No column's name has a NUL character.
     var columns: String {
         if case .upsert(let columns, _) = self, !columns.isEmpty { columns.joined(separator: "\0") } else { "" }

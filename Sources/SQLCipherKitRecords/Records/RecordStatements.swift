@@ -40,20 +40,42 @@ final class RecordStatements: ConnectionState {
         StatementKey(kind, ObjectIdentifier(type), code, text: text, place: place)
     }
 
+    /// Runs the statement of an action with a record.
+    /// - Parameters:
+    ///   - row: is called with the row that the statement returns, while the statement can still fail: if `row` throws, nothing is
+    ///     changed.
+    ///   - ended: is called after the statement. If it throws without a row, or for a virtual table, nothing is changed either.
     func run<Record: SQLRecord>(
-        _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
+        _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil,
+        ended: () throws -> Void = {}
     ) throws {
         if let columns = Record._recordColumns {
             let key = key(PositionalStatement.self, Record.self, action.number, text: action.columns)
-            try run(key, Record.self, db) { try $0.run(record, row) } make: { table, layout in
+            try run(key, Record.self, db) { kept in
+                try self.run(kept.mayLeaveOut, db, ended) { try kept.run(record, row) }
+            } make: { table, layout in
                 try self.statement(action, record, columns.positions, table, layout, db)
             }
         } else {
-            let key = key(EncodedStatement.self, Record.self, action.number, text: action.columns)
-            try run(key, Record.self, db) { try $0.run(record, row) } make: { table, layout in
+            let key = key(RecordStatement.self, Record.self, action.number, text: action.columns)
+            try run(key, Record.self, db) { kept in
+                try self.run(kept.mayLeaveOut, db, ended) { try kept.encoded.run(record, row) }
+            } make: { table, layout in
                 try self.statement(action, record, table, layout, db)
             }
         }
+    }
+
+    /// Runs a statement and what follows it, in a savepoint only if that may have to undo something.
+    private func run(
+        _ mayLeaveOut: Bool, _ db: Connection, _ ended: () throws -> Void, _ run: () throws -> StatementRun
+    ) throws -> StatementRun {
+        func runToTheEnd() throws -> StatementRun {
+            let end = try run()
+            if end == .done { try ended() }
+            return end
+        }
+        return mayLeaveOut ? try db.savepoint { _ -> StatementRun in try runToTheEnd() } : try runToTheEnd()
     }
 
     /// Runs a kept statement, or another statement for the columns that the record sets.
@@ -119,7 +141,7 @@ final class RecordStatements: ConnectionState {
 
     private func statement<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection
-    ) throws -> (Statement, EncodedStatement) {
+    ) throws -> (Statement, RecordStatement) {
         let all = try RowEncodingState.collect(record, db.profile).map(\.name)
         try table.checkNames(Record.self)
         let sql = try RecordSQL(action, table, layout, all)
@@ -127,7 +149,8 @@ final class RecordStatements: ConnectionState {
             db.profile, Record.self, keys: sql.keys,
             unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) }))
         let statement = try db.prepareKept(sql.text)
-        return (statement, EncodedStatement(statement, state, isFreeOfSchema: !table.columns.isEmpty))
+        let encoded = EncodedStatement(statement, state, isFreeOfSchema: isFreeOfSchema(action, table))
+        return (statement, RecordStatement(encoded, mayLeaveOut: mayLeaveOut(action, table, layout, db)))
     }
 
     private func statement<Record: SQLRecord>(
@@ -140,8 +163,32 @@ final class RecordStatements: ConnectionState {
         let statement = try db.prepareKept(sql.text)
         return (
             statement,
-            PositionalStatement(statement, columns, keys: sql.keys, present: present, isFreeOfSchema: !table.columns.isEmpty)
+            PositionalStatement(
+                statement, columns, keys: sql.keys, present: present, isFreeOfSchema: isFreeOfSchema(action, table),
+                mayLeaveOut: mayLeaveOut(action, table, layout, db))
         )
+    }
+
+    /// Returns whether an action's statement may be compiled again when the schema changes.
+    private func isFreeOfSchema(_ action: RecordAction, _ table: SQLTable) -> Bool {
+        !table.columns.isEmpty && !action.isReturning
+    }
+
+    /// Returns whether an action's statement may change something although it returns no row. A row is left out by `RAISE(IGNORE)`
+    /// in a trigger, by `ON CONFLICT IGNORE` in the table, or by a trigger that deletes it before it is updated. Until then,
+    /// triggers may have changed other rows, and a number may have been used up. A virtual table's row is read after the statement.
+    ///
+    /// The schema is read after the statement was compiled, which runs only if it has not changed since. Where it may not be read,
+    /// the answer is true.
+    private func mayLeaveOut(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection) -> Bool {
+        if !action.isReturning || layout.isVirtual { return action.isReturning }
+        let isInsertion = if case .insert = action { true } else { false }
+        let entries = try? [db.schema(of: table), db.temp].flatMap { schema in
+            try schema.entries(where: "tbl_name = \(table.name) COLLATE NOCASE")
+        }
+        return entries?.contains { entry in
+            !isInsertion && entry.type == "trigger" || entry.sql?.lowercased().contains("ignore") == true
+        } ?? true
     }
 
     /// Returns whether rows are written to a virtual table and found by their numbers.
@@ -202,6 +249,15 @@ final class RecordStatements: ConnectionState {
         layouts[id] = layout
         return layout
     }
+}
+
+/// The statement of an action on records of one type that encode themselves.
+final class RecordStatement {
+    let encoded: EncodedStatement
+    let mayLeaveOut: Bool
+
+    /// - Parameter mayLeaveOut: whether the statement may change something although it returns no row.
+    init(_ encoded: EncodedStatement, mayLeaveOut: Bool) { (self.encoded, self.mayLeaveOut) = (encoded, mayLeaveOut) }
 }
 
 extension DatabaseError {
