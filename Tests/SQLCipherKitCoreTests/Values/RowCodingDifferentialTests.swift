@@ -171,10 +171,10 @@ import TestSupport
     }
 
     @Test func rowsCodeAsFoundationDoes() throws {
-        var random = SeededGenerator(0, of: "row coding")
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE t(c0, c1, c2, c3, c4)")
-        for round in 0..<(LongTests.areOn ? 20_000 : 300) {
+        for round in LongTests.seeds(300, of: 20_000) {
+            var random = SeededGenerator(Int(round), of: "row coding")
             let node = Node.object(Node.members(3, &random, 5))
             let json = try JSONEncoder().encode(Coded(node))
             try Coded.$node.withValue(node) {

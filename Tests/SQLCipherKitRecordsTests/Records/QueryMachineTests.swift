@@ -13,7 +13,7 @@ import TestSupport
         let run: @Sendable (Int) throws -> Void
     }
 
-    private static let rounds = LongTests.areOn ? 400 : 6
+    private static let rounds = LongTests.seeds(6, of: 400)
 
     static let cases: [Case] = ValueProfile.namedProfiles.flatMap { named -> [Case] in
         func with<A: MachineValue & SQLValueConvertible>(_ type: A.Type) -> [Case] {
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     @Test(arguments: LongTests.sample(24, of: cases)) func randomQueriesMatchSwiftClosures(_ one: Case) throws {
-        for round in 0..<Self.rounds { try one.run(round) }
+        for round in Self.rounds { try one.run(Int(round)) }
     }
 }
 
