@@ -61,6 +61,7 @@ private struct Reading {
     private let isUsual: Bool
     private var records: [[CSVField]] = []
     private var isBroken = false
+    private var hasStrayQuotes = false
 
     /// The reading that fits best.
     static func best(
@@ -124,6 +125,7 @@ private struct Reading {
             // A sample may end inside a quoted field.
             isBroken = isWhole || scanner.bytes.offset < sample.count
         }
+        hasStrayQuotes = scanner.hasStrayQuotes
     }
 
     var width: Int { records.first?.count ?? 0 }
@@ -131,7 +133,8 @@ private struct Reading {
     private var evenness: Double { Double(records.count { $0.count == width }) / Double(max(1, records.count)) }
 
     func isBetter(than other: Reading) -> Bool {
-        if isBroken != other.isBroken { return !isBroken }
+        // The quotes of a file that is wrong in one dialect are not explained by a single column with quotes in the middle.
+        if isBroken != other.isBroken { return isBroken ? other.width <= 1 && other.hasStrayQuotes : width > 1 || !hasStrayQuotes }
         // Prefer several columns that all records have, then several that most have, then one column.
         if (width > 1) != (other.width > 1) {
             let (wide, narrow) = width > 1 ? (self, other) : (other, self)

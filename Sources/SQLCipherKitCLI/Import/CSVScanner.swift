@@ -36,6 +36,8 @@ struct CSVScanner {
     /// The line on which the last record began, counted from 1.
     private(set) var line = 0
     private(set) var nextLine = 1
+    /// True if a quote was an ordinary character in the middle of a field.
+    private(set) var hasStrayQuotes = false
     private let stops: ByteSet
     private let quotedStops: ByteSet
 
@@ -102,7 +104,9 @@ struct CSVScanner {
             case let byte? where byte == dialect.quote && record.bytes.count == start && !isQuoted:
                 isQuoted = true
                 try readQuoted(byte, &record.bytes)
-            case let byte?: record.bytes.append(byte)
+            case let byte?:
+                if byte == dialect.quote { hasStrayQuotes = true }
+                record.bytes.append(byte)
             }
         }
     }
