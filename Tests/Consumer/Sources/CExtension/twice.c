@@ -1,3 +1,5 @@
+#include <stddef.h>
+
 #include "sqlite3ext.h"
 SQLITE_EXTENSION_INIT1
 #include "twice.h"
