@@ -82,6 +82,32 @@ import TestSupport
         await next.stop()
     }
 
+    /// A change that is not carried out leaves the note as an interruption does: the former key opens the copy and its note.
+    @Test func followerWithFormerKeyContinuesAfterUnfinishedKeyChange() async throws {
+        let old = try Self.key("raw", 1), new = try Self.key("raw", 2), oracle = CommitOracle(seed: 44)
+        let pool = try DatabasePool(.file(path("a.db")), key: old)
+        try await store(pool, oracle, commits: 4)
+        let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: old, every: .seconds(1000))
+        try await follower.catchUp()
+        try change(pool, new)
+        try await store(pool, oracle, commits: 5)
+        let reader = try Connection(.file(path("b.db")), key: old)
+        try reader.execute("BEGIN")
+        #expect(try reader.fetchOne(Int.self, "SELECT number FROM commits") == 4)
+        await #expect { try await follower.changeKey(to: new) } throws: { ($0 as? DatabaseError)?.reason == .busy }
+        reader.close()
+        await follower.stop()
+        try close(follower.database)
+        await #expect { try await ReplicaFollower(at: path("b.db"), following: store, key: new) } throws: { isKeyChanged($0) }
+        let next = try await ReplicaFollower(at: path("b.db"), following: store, key: old, every: .seconds(1000))
+        await #expect { try await next.catchUp() } throws: { isKeyChanged($0) }
+        #expect(try check(oracle, next) == 4)
+        try await next.changeKey(to: new)
+        #expect(try check(oracle, next) == 9)
+        await next.stop()
+        try close(next.database)
+    }
+
     private func emptyLog(_ pool: DatabasePool) throws { _ = try pool.barrierWriteWithoutTransaction { db in try db.main.checkpoint(.truncate) } }
 
     private func close(_ pool: DatabasePool) throws { try pool.close() }

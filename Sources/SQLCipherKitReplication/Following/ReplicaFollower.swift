@@ -285,7 +285,9 @@ public actor ReplicaFollower {
         // From now on, the copy may have the seen state, and follows no other history.
         state.held = held
         let (path, before, after) = (path, state, FollowerState(generation: generation, place: place, held: held))
-        try await database.writeWithoutTransaction { db in try before.write(for: path, sealedWith: [LogHold(db).replicaKey()]) }
+        try await database.writeWithoutTransaction { db in
+            try FollowerState.write([(before, LogHold(db).replicaKey())], for: path)
+        }
         if spool.pageCount > 0 {
             let box = Box(spool: spool)
             try await database.write { db in
@@ -348,15 +350,19 @@ extension ReplicaFollower {
         return true
     }
 
-    /// Encrypts the copy with the key and the salt of a section. If the process ends in the middle, the next follower replaces its
-    /// content.
+    /// Encrypts the copy with the key and the salt of a section. If the process ends in the middle, the copy has its former state
+    /// with the former key, or the next follower replaces its content.
     private func giveCopy(_ key: DatabaseKey, _ salt: [UInt8], _ held: HeldPlace) async throws {
         let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
-        let (path, unknown, newKey) = (path, FollowerState.unknown(holding: held), try ReplicaKey(new, salt: salt))
+        let (path, newKey, unknown) = (path, try ReplicaKey(new, salt: salt), FollowerState.unknown(holding: held))
+        var former = state
+        // The change begins with another journal mode, which is in the first page.
+        former.intent = former.intent ?? former.position
         state = unknown
-        // The note opens with the key that the copy has in the end, the former or the new key.
-        try await database.writeWithoutTransaction { db in
-            try unknown.write(for: path, sealedWith: [LogHold(db).replicaKey(), newKey])
+        // The key that the copy has in the end, the new or the former key, opens what is true of it. If both are the same key, that
+        // is the first one.
+        try await database.writeWithoutTransaction { [former] db in
+            try FollowerState.write([(unknown, newKey), (former, LogHold(db).replicaKey())], for: path)
         }
         try await database.changeKey(to: new)
     }
@@ -433,8 +439,8 @@ private extension Connection {
     }
 }
 
-/// The progress of a follower's database, in a file beside it. It is sealed with the database's key, or with two keys while the key
-/// changes.
+/// The progress of a follower's database, in a file beside it, sealed with the database's key. While the key changes, the file has
+/// a state for each of the two keys.
 private struct FollowerState: Codable {
     private static let magic = Array("SQLCipherKit follower 1".utf8)
 
@@ -514,7 +520,7 @@ private struct FollowerState: Codable {
                 guard let key = reader.key else { throw DatabaseError.damagedReplica("the key opens no section") }
                 state = FollowerState(generation: held.generation, place: place, held: held)
                 // The state of the file that gets the name now is unknown until the file is opened.
-                try unknown(holding: held).write(for: path, sealedWith: [key])
+                try write([(unknown(holding: held), key)], for: path)
             }
             return state
         } catch {
@@ -525,11 +531,11 @@ private struct FollowerState: Codable {
         }
     }
 
-    /// Writes the state so that a crash leaves either this state or the former state.
-    func write(for database: String, sealedWith keys: [ReplicaKey]) throws {
+    /// Writes states for the keys that the database may have, so that a crash leaves either these states or the former note.
+    static func write(_ states: [(state: FollowerState, key: ReplicaKey)], for database: String) throws {
         var bytes: [UInt8] = []
-        for key in keys { bytes.append(prefixed: try key.seal(note: self, as: Self.magic)) }
-        try OwnFile.replace(Self.path(for: database), with: bytes)
+        for (state, key) in states { bytes.append(prefixed: try key.seal(note: state, as: magic)) }
+        try OwnFile.replace(path(for: database), with: bytes)
     }
 
     /// Writes the state for the database's present content, which is then on the disk. No transaction may be open.
@@ -538,7 +544,7 @@ private struct FollowerState: Codable {
         try db.main.makeDurable()
         var state = self
         state.mark = try db.endOfFirstPage()
-        try state.write(for: database, sealedWith: [LogHold(db).replicaKey()])
+        try Self.write([(state, LogHold(db).replicaKey())], for: database)
         return state
     }
 }
