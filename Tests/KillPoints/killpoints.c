@@ -1,5 +1,6 @@
 #define _GNU_SOURCE 1
 #include "KillPoints.h"
+#include <string.h>
 
 #ifdef __linux__
 #include <dlfcn.h>
@@ -9,8 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -88,8 +90,69 @@ static const char *name_in_folder(const char *path) {
     return strchr(name, '/') ? NULL : name;
 }
 
+/* --- The bytes that are read before they are overwritten, of files known by their inodes. ---------------------------------- */
+
+static struct traced {
+    struct stat info;
+    /* For each byte of the file: untouched, or what happened to it first. */
+    unsigned char *bytes;
+} traced[64];
+static int traced_count;
+static pthread_mutex_t tracing = PTHREAD_MUTEX_INITIALIZER;
+enum touch { UNTOUCHED, READ_FIRST, WRITTEN_FIRST };
+
+static void touch(int file, enum touch how, off_t from, size_t count) {
+    const int error = errno;
+    struct stat info;
+    if (!__atomic_load_n(&traced_count, __ATOMIC_ACQUIRE) || fstat(file, &info)) return;
+    pthread_mutex_lock(&tracing);
+    for (int i = 0; i < traced_count; i++) {
+        const struct stat *known = &traced[i].info;
+        if (known->st_ino != info.st_ino || known->st_dev != info.st_dev) continue;
+        const size_t size = (size_t)known->st_size, start = (size_t)from;
+        const size_t end = start < size && count < size - start ? start + count : size;
+        for (size_t at = start; at < end; at++) if (traced[i].bytes[at] == UNTOUCHED) traced[i].bytes[at] = how;
+    }
+    pthread_mutex_unlock(&tracing);
+    errno = error;
+}
+
+int killpoints_trace(const char *path) {
+    struct stat info;
+    unsigned char *bytes = NULL;
+    pthread_mutex_lock(&tracing);
+    int number = traced_count;
+    if (number == sizeof traced / sizeof *traced || stat(path, &info) || !(bytes = calloc(1, (size_t)info.st_size + 1))) {
+        number = -1;
+    } else {
+        traced[number] = (struct traced){info, bytes};
+        __atomic_store_n(&traced_count, number + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&tracing);
+    return number;
+}
+
+int killpoints_next_read(int number, int64_t *from, int64_t *to) {
+    const struct traced *file = &traced[number];
+    int64_t at = *to;
+    while (at < file->info.st_size && file->bytes[at] != READ_FIRST) at++;
+    *from = at;
+    while (at < file->info.st_size && file->bytes[at] == READ_FIRST) at++;
+    *to = at;
+    return *from < *to;
+}
+
+void killpoints_end_trace(void) {
+    pthread_mutex_lock(&tracing);
+    for (int i = 0; i < traced_count; i++) free(traced[i].bytes);
+    traced_count = 0;
+    pthread_mutex_unlock(&tracing);
+}
+
 static void note_file(int kind, int file, off_t offset, const void *bytes, size_t count) {
     struct stat info;
+    if (kind == KILLPOINTS_WRITE) touch(file, WRITTEN_FIRST, offset, count);
+    if (kind == KILLPOINTS_TRUNCATE) touch(file, WRITTEN_FIRST, offset, SIZE_MAX);
     if (record < 0 || fstat(file, &info) || info.st_dev != folder_info.st_dev) return;
     if (S_ISREG(info.st_mode)) note(kind, &info, NULL, NULL, offset, bytes, count);
     if (S_ISDIR(info.st_mode) && kind == KILLPOINTS_SYNC && info.st_ino == folder_info.st_ino) {
@@ -187,10 +250,31 @@ WRITES(pwrite64, off64_t)
 #define READS(name, offset_type)                                                     \
     ssize_t name(int file, void *bytes, size_t count, offset_type offset) {          \
         REAL_OF_TYPE(ssize_t, #name, int, void *, size_t, offset_type);              \
-        return point(READ) ? -1 : real(file, bytes, count, offset);                  \
+        if (point(READ)) return -1;                                                  \
+        touch(file, READ_FIRST, offset, count);                                      \
+        return real(file, bytes, count, offset);                                     \
     }
 READS(pread, off_t)
 READS(pread64, off64_t)
+
+ssize_t read(int file, void *bytes, size_t count) {
+    REAL_OF_TYPE(ssize_t, "read", int, void *, size_t);
+    if (__atomic_load_n(&traced_count, __ATOMIC_ACQUIRE)) touch(file, READ_FIRST, lseek(file, 0, SEEK_CUR), count);
+    return real(file, bytes, count);
+}
+
+/* Foundation copies files by these. */
+ssize_t sendfile(int to, int from, off_t *offset, size_t count) {
+    REAL_OF_TYPE(ssize_t, "sendfile", int, int, off_t *, size_t);
+    touch(from, READ_FIRST, 0, SIZE_MAX);
+    return real(to, from, offset, count);
+}
+
+ssize_t sendfile64(int to, int from, off64_t *offset, size_t count) {
+    REAL_OF_TYPE(ssize_t, "sendfile64", int, int, off64_t *, size_t);
+    touch(from, READ_FIRST, 0, SIZE_MAX);
+    return real(to, from, offset, count);
+}
 
 int fsync(int file) {
     REAL("fsync", int);
@@ -213,7 +297,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
     /* Not what is said to the one who waits. */
     if (file > 2 && write_point(file)) return -1;
     const ssize_t written = real(file, bytes, count);
-    if (record >= 0 && file > 2 && written > 0) {
+    if ((record >= 0 || __atomic_load_n(&traced_count, __ATOMIC_ACQUIRE)) && file > 2 && written > 0) {
         note_file(KILLPOINTS_WRITE, file, lseek(file, 0, SEEK_CUR) - written, bytes, (size_t)written);
     }
     return written;
@@ -300,9 +384,44 @@ int killpoints_run(long number, int how, int (*body)(void *), void *context) {
 int killpoints_supported(void) { return 0; }
 void killpoints_refuse(int calls) { (void)calls; }
 void killpoints_mark(void) {}
+int killpoints_trace(const char *path) { return (void)path, -1; }
+int killpoints_next_read(int number, int64_t *from, int64_t *to) { return (void)number, (void)from, (void)to, 0; }
+void killpoints_end_trace(void) {}
 int killpoints_record(const char *path, const char *log) { return (void)path, (void)log, -1; }
 int killpoints_run(long number, int how, int (*body)(void *), void *context) {
     return (void)number, (void)how, (void)body, (void)context, -1;
 }
 
 #endif
+
+static uint32_t number(const unsigned char *at, int is_big) {
+    return is_big ? (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]
+                  : (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
+}
+
+static void add_to_sum(uint32_t sum[2], const unsigned char *bytes, size_t count, int is_big) {
+    for (size_t at = 0; at < count; at += 8) {
+        sum[0] += number(bytes + at, is_big) + sum[1];
+        sum[1] += number(bytes + at + 4, is_big) + sum[0];
+    }
+}
+
+static int is_sum(const uint32_t sum[2], const unsigned char *at) { return sum[0] == number(at, 1) && sum[1] == number(at + 4, 1); }
+
+size_t killpoints_log_end(const unsigned char *log, size_t size) {
+    if (size < 32 || (number(log, 1) & ~1u) != 0x377f0682) return 0;
+    const int is_big = number(log, 1) & 1;
+    const size_t page = number(log + 8, 1);
+    uint32_t sum[2] = {0, 0};
+    add_to_sum(sum, log, 24, is_big);
+    if (page < 512 || page > 65536 || !is_sum(sum, log + 24)) return 0;
+    size_t end = 32;
+    for (size_t at = 32; size - at >= 24 + page; at += 24 + page) {
+        const unsigned char *frame = log + at;
+        add_to_sum(sum, frame, 8, is_big);
+        add_to_sum(sum, frame + 24, page, is_big);
+        if (memcmp(frame + 8, log + 16, 8) || !is_sum(sum, frame + 16)) break;
+        if (number(frame + 4, 1)) end = at + 24 + page;
+    }
+    return end;
+}

@@ -24,7 +24,7 @@ extension SweepScenario {
         }
     }
 
-    private static func configuration(
+    static func configuration(
         _ mode: String, _ durability: DatabaseConfiguration.Durability
     ) -> DatabaseConfiguration {
         var configuration = DatabaseConfiguration()
@@ -33,7 +33,7 @@ extension SweepScenario {
         return configuration
     }
 
-    private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
+    static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
         let end = DispatchSemaphore(value: 0)
         nonisolated(unsafe) var outcome: Result<Void, any Error> = .success(())
         Task.detached {
@@ -45,11 +45,11 @@ extension SweepScenario {
     }
 
     /// The numbers of the steps, each of which has written one large row.
-    private static func numbers(_ path: String) throws -> [Int] {
+    static func numbers(_ path: String) throws -> [Int] {
         try intact(path, one()) { db in try db.fetchAll(Int.self, "SELECT id FROM t ORDER BY id") }
     }
 
-    private static func write(_ number: Int, _ db: Connection) throws {
+    static func write(_ number: Int, _ db: Connection) throws {
         try db.execute("INSERT INTO t VALUES (\(number), \(marker + String(repeating: "x", count: 5000)))")
         try db.execute("UPDATE t SET x = x || \(String(number))")
     }
@@ -151,11 +151,15 @@ extension SweepScenario {
         }
         return SweepScenario(
             prepare: { folder in
-                for path in [original(folder), store(folder)] { try? FileManager.default.removeItem(atPath: path) }
+                for path in [original(folder), store(folder), folder + "/../kept"] { try? FileManager.default.removeItem(atPath: path) }
                 try follow(folder, writing: 1...1)
             },
-            act: { folder in try follow(folder, writing: 2...1 + steps) },
+            act: { folder in
+                try follow(folder, writing: 2...1 + steps)
+                try keep(besides: folder, ["original.db", "store"])
+            },
             check: { folder in
+                try putBack(besides: folder)
                 // The copy is a state that the original had, whatever the position beside it says.
                 let before = try copied(folder)
                 guard before == Array(1...max(before.count, 1)) else { throw Wrong(description: "the copy has the rows \(before)") }
@@ -219,11 +223,14 @@ extension SweepScenario {
     // MARK: - Synchronizing
 
     /// A store on another machine, which keeps its content as it is after each object that it gets.
-    private final class KeptStore: ObjectStore {
+    final class KeptStore: ObjectStore {
         private let folder: String, store: FolderStore
         private let count = Mutex(0)
 
         init(_ folder: String) throws { (self.folder, store) = (folder, try FolderStore(folder)) }
+
+        /// The number of objects that it has got.
+        var puts: Int { count.withLock { $0 } }
 
         func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
         func get(_ name: String) async throws -> StoredObject? { try await store.get(name) }

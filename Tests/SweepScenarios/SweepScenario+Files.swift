@@ -143,10 +143,14 @@ extension SweepScenario {
 
     /// Salvaging a database in its place, or to another file. The rows are in whole pages, and some of them in the log alone.
     static func salvaging(_ action: String, _ mode: String) throws -> SweepScenario? {
-        guard ["open-salvaging", "salvage"].contains(action) else { return nil }
-        if action == "salvage" { return try salvagingToAnotherFile(mode) }
+        var configuration = DatabaseConfiguration()
+        if action.hasSuffix("-whole") { configuration.durability = .wholeFile }
+        if action.hasSuffix("-off") { configuration.durability = .off }
+        if action.hasPrefix("salvage") { return try salvagingToAnotherFile(mode, configuration) }
+        guard action.hasPrefix("open-salvaging") else { return nil }
+        let files = FileManager.default, setting = configuration
         @Sendable func open(_ folder: String) throws {
-            let (db, _) = try DatabaseConverter.openOrSalvage(fileAt: folder + "/a.db", key: one())
+            let (db, _) = try DatabaseConverter.openOrSalvage(fileAt: folder + "/a.db", key: one(), configuration: setting)
             db.close()
         }
         return SweepScenario(
@@ -159,12 +163,29 @@ extension SweepScenario {
                 try open(folder)
                 try expect(folder + "/a.db", [one()], rows: count)
                 let path = folder + "/a.db"
-                let late = try intact(path, one()) { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE '%in the log'") }
-                guard late == (mode == "wal" ? count : 0) else { throw Wrong(description: "\(late ?? -1) rows of the log") }
+                let late = try lateRows(path)
+                guard late == (mode == "wal" ? count : 0) else { throw Wrong(description: "\(late) rows of the log") }
                 let names = names(in: folder).filter { !$0.hasPrefix("a.db-damaged") }
                 guard names == ["a.db"] else { throw Wrong(description: "files \(names)") }
+                // One of the copies has all that the damaged file had, with its log.
+                let copies = (1...3).map { path + "-damaged" + ($0 > 1 ? "-\($0)" : "") }.filter(files.fileExists(atPath:))
+                let whole = try copies.first { copy in
+                    let other = folder + "/../from-copy.db"
+                    for suffix in ["", "-wal", "-shm"] { try? files.removeItem(atPath: other + suffix) }
+                    try DatabaseConverter.salvage(fileAt: copy, key: one(), to: other)
+                    return try rows(other, one()) == count && lateRows(other) == late
+                }
+                if whole == nil { throw Wrong(description: "none of the copies \(copies) has all rows") }
             },
+            comparesLogs: true, isSafeFromPowerCuts: configuration.durability != .off,
             checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/a.db", [one()], rows: count) } })
+    }
+
+    /// The number of rows that only the log had.
+    private static func lateRows(_ path: String, _ key: DatabaseKey? = nil) throws -> Int {
+        try intact(path, key ?? one()) { db in
+            try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE '%in the log'") ?? -1
+        }
     }
 
     /// A database with a damaged page. With a write-ahead log, changes to all rows are in the log alone.
@@ -193,17 +214,16 @@ extension SweepScenario {
     }
 
     /// Salvaging to another file: the damaged one stays as it is, whatever happens.
-    private static func salvagingToAnotherFile(_ mode: String) throws -> SweepScenario {
+    private static func salvagingToAnotherFile(_ mode: String, _ configuration: DatabaseConfiguration) throws -> SweepScenario {
         let files = FileManager.default
         @Sendable func salvage(_ folder: String) throws {
-            try DatabaseConverter.salvage(fileAt: folder + "/a.db", key: one(), to: folder + "/b.db", newKey: two())
+            try DatabaseConverter.salvage(
+                fileAt: folder + "/a.db", key: one(), to: folder + "/b.db", newKey: two(), configuration: configuration)
         }
         @Sendable func checkCopy(_ folder: String) throws {
             try expect(folder + "/b.db", [two()], rows: count)
-            let late = try intact(folder + "/b.db", two()) { db in
-                try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE '%in the log'")
-            }
-            guard late == (mode == "wal" ? count : 0) else { throw Wrong(description: "\(late ?? -1) rows of the log") }
+            let late = try lateRows(folder + "/b.db", two())
+            guard late == (mode == "wal" ? count : 0) else { throw Wrong(description: "\(late) rows of the log") }
         }
         return SweepScenario(
             prepare: { folder in
@@ -230,6 +250,7 @@ extension SweepScenario {
                 let others = names(in: folder).filter { !$0.hasPrefix("a.db") && $0 != "b.db" }
                 guard others.isEmpty else { throw Wrong(description: "there are \(others)") }
             },
+            comparesLogs: true,
             checkReturned: { folder, calls in if calls > 0 { try checkCopy(folder) } })
     }
 

@@ -15,6 +15,10 @@ package struct SweepScenario {
     package let check: (_ folder: String) throws -> Void
     /// True if a plaintext database is there on purpose.
     package var hasPlaintext = false
+    /// True if the action or the check compares logs byte by byte, and not only by their commits.
+    package var comparesLogs = false
+    /// False with a durability that promises something for kills alone.
+    package var isSafeFromPowerCuts = true
     /// Checks, after an error, for files that only a kill may leave.
     package var checkError: (_ folder: String) throws -> Void = { _ in }
     /// Checks that what had returned is there, as the number of calls of `returned` before the end tells. Runs before `check`.
@@ -23,7 +27,9 @@ package struct SweepScenario {
     package var getReady: (_ folder: String) throws -> Void = { _ in }
 
     package static func named(_ action: String, mode: String) throws -> SweepScenario {
-        let scenarios = [rewriting, encryptingOnce, copying, salvaging, replicated, exchanged, slotted, committing, importing]
+        let scenarios = [
+            rewriting, encryptingOnce, copying, salvaging, replicated, exchanged, onSeveralMachines, slotted, committing, importing,
+        ]
         for scenario in scenarios { if let scenario = try scenario(action, mode) { return scenario } }
         throw DatabaseError(message: "no action \(action)")
     }
@@ -112,6 +118,30 @@ package struct SweepScenario {
             !name.hasSuffix("-journal") || (FileManager.default.contents(atPath: folder + "/" + name)?.first ?? 0) != 0
         }
         guard names == files else { throw Wrong(description: "there are \(names)") }
+    }
+
+    /// Keeps what is beside the folder under names that begin so, as each check begins with it.
+    static func keep(besides folder: String, _ prefixes: [String]) throws {
+        let files = FileManager.default, kept = folder + "/../kept"
+        try? files.removeItem(atPath: kept)
+        try files.createDirectory(atPath: kept, withIntermediateDirectories: true)
+        for name in names(in: folder + "/..") where prefixes.contains(where: { name.hasPrefix($0) }) {
+            try files.copyItem(atPath: folder + "/../" + name, toPath: kept + "/" + name)
+        }
+    }
+
+    /// Puts back what was kept, if anything was. A file stays the same file.
+    static func putBack(besides folder: String) throws {
+        let files = FileManager.default, kept = folder + "/../kept"
+        for name in names(in: kept) {
+            let path = folder + "/../" + name
+            guard let content = files.contents(atPath: kept + "/" + name) else {
+                try? files.removeItem(atPath: path)
+                try files.copyItem(atPath: kept + "/" + name, toPath: path)
+                continue
+            }
+            try content.write(to: URL(fileURLWithPath: path))
+        }
     }
 
     package static func names(in folder: String) -> [String] {

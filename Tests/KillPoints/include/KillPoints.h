@@ -2,6 +2,7 @@
  * so are replaced in the program that this is linked into. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* 1 if kill points work on this system. */
@@ -45,3 +46,17 @@ int killpoints_record(const char *path, const char *log);
 
 /* Notes in the log that something has been promised. */
 void killpoints_mark(void);
+
+/* Traces from now on which bytes of a file this process reads before it overwrites them, by whichever name or descriptor. Returns the
+ * file's number, or -1. */
+int killpoints_trace(const char *path);
+
+/* The next range of bytes that were read, from `to` of the last one on, or 0 at first. Returns 0 if there is no more. */
+int killpoints_next_read(int number, int64_t *from, int64_t *to);
+
+/* Ends the trace of all files. */
+void killpoints_end_trace(void);
+
+/* The end of the last commit in a write-ahead log, by the sums of its frames: the recovery takes nothing after it, whatever is there
+ * (https://sqlite.org/fileformat2.html#the_write_ahead_log). The end of the header without a commit, 0 without a header. */
+size_t killpoints_log_end(const unsigned char *log, size_t size);

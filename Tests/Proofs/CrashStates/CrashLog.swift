@@ -47,6 +47,8 @@ struct CrashLog {
     let names: [String: Int]
     /// The content of the files at the start.
     let contents: [Int: [UInt8]]
+    /// The inodes of the files.
+    let inodes: [Int: UInt64]
 
     /// - Parameters:
     ///   - folder: the folder before the run.
@@ -60,6 +62,7 @@ struct CrashLog {
             contents[number] = [UInt8](FileManager.default.contents(atPath: folder + "/" + name) ?? Data())
         }
         (self.names, self.contents) = (names, contents)
+        var numbered = Dictionary(uniqueKeysWithValues: files.map { ($0.value, $0.key) })
         var count = names.count, at = 0
         let bytes = [UInt8](log), size = MemoryLayout<killpoints_entry>.size
         while at + size <= bytes.count {
@@ -92,7 +95,7 @@ struct CrashLog {
             guard let change else { continue }
             switch change.0 {
             case .create(let name):
-                (files[entry.file], names[name], live[count]) = (count, count, name)
+                (files[entry.file], names[name], live[count], numbered[count]) = (count, count, name, entry.file)
                 count += 1
             case .remove(let name): names[name] = nil
             case .name(let name, let former):
@@ -102,6 +105,7 @@ struct CrashLog {
             }
             changes.append(Change(action: change.0, file: change.1, name: live[change.1] ?? ""))
         }
+        self.inodes = numbered
         guard at == bytes.count else { throw SweepScenario.Wrong(description: "the log ends within an entry") }
     }
 

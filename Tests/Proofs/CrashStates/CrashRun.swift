@@ -8,7 +8,7 @@ import TestSupport
 struct CrashRun {
     /// The coverage and the findings.
     struct Outcome {
-        var changes = 0, states = 0, problems: [String: (count: Int, example: String)] = [:]
+        var changes = 0, states = 0, checks = 0, problems: [String: (count: Int, example: String)] = [:]
     }
 
     let scenario: SweepScenario
@@ -16,16 +16,20 @@ struct CrashRun {
     let mixtures: Int
     /// The greatest number of states to check.
     let sample: Int?
+    /// True to check states too that an earlier check has judged, and to compare.
+    let isEachChecked: Bool
     /// Holds the folder of the scenario, which stays at its path, as journals contain it.
     let base: String
     private var folder: String { base + "/work" }
+    /// Links to the databases that the run has left, by their inodes. Other files may have one name only.
+    private var held: String { base + "/held" }
 
     /// Records the run in a process of its own.
     private func record() throws -> CrashLog {
         let start = base + "/start", log = base + "/log"
-        try FileManager.default.createDirectory(atPath: start, withIntermediateDirectories: true)
-        guard Child.run({ try scenario.prepare(start) }) == 0 else { throw SweepScenario.Wrong(description: "no start") }
-        try FileManager.default.copyItem(atPath: start, toPath: folder)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        guard Child.run({ try scenario.prepare(folder) }) == 0 else { throw SweepScenario.Wrong(description: "no start") }
+        try FileManager.default.copyItem(atPath: folder, toPath: start)
         var inodes: [String: UInt64] = [:]
         for name in SweepScenario.names(in: folder) {
             var info = stat()
@@ -36,6 +40,11 @@ struct CrashRun {
             guard killpoints_record(folder, log) == 0 else { throw SweepScenario.Wrong(description: "no log") }
             try scenario.act(folder)
         }
+        try FileManager.default.createDirectory(atPath: held, withIntermediateDirectories: true)
+        for name in SweepScenario.names(in: folder) where name.hasSuffix(".db") {
+            var info = stat()
+            if lstat(folder + "/" + name, &info) == 0 { link(folder + "/" + name, "\(held)/\(info.st_ino)") }
+        }
         guard status == 0, let bytes = FileManager.default.contents(atPath: log) else {
             throw SweepScenario.Wrong(description: "the run ended with \(status)")
         }
@@ -44,28 +53,40 @@ struct CrashRun {
 
     func run(seed: UInt64) throws -> Outcome {
         var random = SeededGenerator(state: seed), outcome = Outcome()
-        let log = try record()
+        var verdicts = CrashVerdicts(comparesLogs: scenario.comparesLogs)
+        let log = try record(), model = scenario.isSafeFromPowerCuts ? model : .kept
         outcome.changes = log.changes.count
-        var seen: Set<[Int]> = [], cuts: [CrashCut] = [], possible = CrashCuts(log: log, model: model, mixtures: mixtures).all(&random)
-        if sample != nil { possible.shuffle(using: &random) }
-        for cut in possible where cuts.count < sample ?? .max {
-            let state = CrashState(cut, of: log)
-            if seen.insert([state.fingerprint, log.calls(before: cut.end)]).inserted { cuts.append(cut) }
-        }
-        outcome.states = cuts.count
-        for cut in cuts {
+        var seen: Set<[Int]> = [], cuts = CrashCuts(log: log, model: model, mixtures: mixtures).all(&random)
+        if sample != nil { cuts.shuffle(using: &random) }
+        for cut in cuts where outcome.checks < sample ?? .max {
+            let state = CrashState(cut, of: log), calls = log.calls(before: cut.end)
+            guard seen.insert([state.fingerprint, calls]).inserted else { continue }
+            outcome.states += 1
             let story = Self.story(cut, log)
-            // If this process dies, the last one is to blame.
-            try? story.write(toFile: base + "/current", atomically: false, encoding: .utf8)
-            do {
-                try CrashState(cut, of: log).write(to: folder)
-                if let problem = scenario.exposure(in: folder) { throw SweepScenario.Wrong(description: problem) }
-                try scenario.checkReturned(folder, log.calls(before: cut.end))
-                try scenario.check(folder)
-            } catch {
-                let problem = "\(error)".replacingOccurrences(of: base, with: "")
+            func note(_ problem: String) {
                 outcome.problems[Self.kind(problem), default: (0, "\(story): \(problem)")].count += 1
             }
+            if !scenario.hasPlaintext, let name = state.name(with: SweepScenario.marker) { note("\(name) is plaintext") }
+            let known = verdicts.verdict(on: state, calls: calls)
+            if let known, !isEachChecked {
+                if let known { outcome.problems[known]?.count += 1 }
+                continue
+            }
+            outcome.checks += 1
+            // If this process dies, the last one is to blame.
+            try? story.write(toFile: base + "/current", atomically: false, encoding: .utf8)
+            var problem: String?
+            try state.write(to: folder, log.inodes, held: held)
+            let reads = try CrashReads(in: folder) {
+                do {
+                    try scenario.checkReturned(folder, calls)
+                    try scenario.check(folder)
+                } catch { problem = "\(error)".replacingOccurrences(of: base, with: "") }
+            }
+            if let problem { note(problem) }
+            let verdict = problem.map(Self.kind)
+            if let known, known != verdict { note("an equal state was judged differently: \(known ?? "no problem")") }
+            if known == nil { verdicts.note(verdict, on: state, calls: calls, reads) }
         }
         return outcome
     }

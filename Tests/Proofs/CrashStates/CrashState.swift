@@ -41,27 +41,39 @@ struct CrashState {
         }
     }
 
+    /// In the order of their names.
+    var files: [(name: String, content: [UInt8])] {
+        names.sorted { $0.key < $1.key }.map { ($0.key, contents[$0.value] ?? []) }
+    }
+
     /// Equal for equal files, in this process.
     var fingerprint: Int {
         var hasher = Hasher()
-        for (name, file) in names.sorted(by: { $0.key < $1.key }) {
+        for (name, content) in files {
             hasher.combine(name)
-            let content = contents[file] ?? []
             hasher.combine(content.count)
             content.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
         return hasher.finalize()
     }
 
-    /// Puts these files, and no others, into a folder.
-    func write(to folder: String) throws {
+    /// The name of a file that contains a text.
+    func name(with text: String) -> String? {
+        files.first { _, content in Data(content).range(of: Data(text.utf8)) != nil }?.name
+    }
+
+    /// Puts these files, and no others, into a folder. Files that `held` has links to keep their inodes, by which the package knows
+    /// a file again.
+    func write(to folder: String, _ inodes: [Int: UInt64], held: String) throws {
         for name in SweepScenario.names(in: folder) { unlink(folder + "/" + name) }
         for (name, number) in names {
-            let file = open(folder + "/" + name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            let path = folder + "/" + name
+            if let inode = inodes[number] { link("\(held)/\(inode)", path) }
+            let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             defer { close(file) }
             let content = contents[number] ?? []
             let written = content.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
-            guard file >= 0, written == content.count else {
+            guard file >= 0, written == content.count, fchmod(file, 0o600) == 0 else {
                 throw SweepScenario.Wrong(description: "\(name) could not be written")
             }
         }

@@ -6,8 +6,9 @@ import SweepScenarios
 ///
 /// `CrashStates [--scenario NAME,…] [--mode delete|truncate|persist|wal] [--model weak|ordered|kept] [--sample N] [--seed N]`
 ///
-/// With `--failing`, each change and sync of the operation fails once instead; with `--full`, the disk is full from each write on.
-/// `--list` names the scenarios.
+/// A state of which a check would see nothing else than the check of an earlier one is not checked; with `--each`, it is, and both
+/// must find the same. With `--failing`, each change and sync of the operation fails once instead; with `--full`, the disk is full
+/// from each write on. `--list` names the scenarios.
 @main
 struct CrashStates {
     static let scenarios = [
@@ -17,7 +18,9 @@ struct CrashStates {
         "key-by-file-after-a-commit", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
         "restore-pages", "restore-pages-on", "restore-pages-instead", "replicate", "replicate-whole", "follow",
-        "follow-whole", "messages", "messages-whole", "synchronize", "synchronize-whole", "salvage", "open-salvaging",
+        "follow-whole", "follow-key", "take-over", "restore-earlier", "messages", "messages-whole",
+        "synchronize", "synchronize-whole",
+        "salvage", "salvage-whole", "salvage-off", "open-salvaging", "open-salvaging-whole", "open-salvaging-off",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
         "slots-rotate-in-place", "slots-rotate-by-file", "import", "import-new", "import-mirror",
     ]
@@ -42,7 +45,7 @@ struct CrashStates {
                 let outcome = run(name, mode, model, sample: value("--sample").flatMap { Int($0) }, seed: seed)
                 (states, found) = (states + outcome.states, found + outcome.problems.count)
                 let seconds = Double(Int((clock.now - start) / .milliseconds(1))) / 1000
-                let counts = "\(outcome.changes) changes, \(outcome.states) states"
+                let counts = "\(outcome.changes) changes, \(outcome.states) states, \(outcome.checks) checked"
                 say("\(name), \(mode): \(counts), \(seconds) s")
                 for (problem, (count, example)) in outcome.problems.sorted(by: { $0.key < $1.key }) {
                     say("FOUND \(name), \(mode): \(problem) in \(count) states, as \(example)")
@@ -62,7 +65,7 @@ struct CrashStates {
         switch name {
         case "commits": ["delete", "truncate", "persist", "wal"]
         case "slots-upgrade", "import-new": ["delete"]
-        case "replicate", "replicate-whole", "follow", "follow-whole": ["wal"]
+        case "replicate", "replicate-whole", "follow", "follow-whole", "follow-key", "take-over", "restore-earlier": ["wal"]
         default: ["delete", "wal"]
         }
     }
@@ -83,11 +86,11 @@ struct CrashStates {
         let status = Child.run {
             let run = CrashRun(
                 scenario: try SweepScenario.named(name, mode: mode), model: model, mixtures: sample == nil ? 6 : 2, sample: sample,
-                base: base)
+                isEachChecked: CommandLine.arguments.contains("--each"), base: base)
             let failures = [("--failing", Child.Failure.once), ("--full", .fullDisk)]
             let failure = failures.first { CommandLine.arguments.contains($0.0) }?.1
             let outcome = if let failure { try run.runFailing(failure, seed: seed) } else { try run.run(seed: seed) }
-            var lines = ["\(outcome.changes) \(outcome.states)"]
+            var lines = ["\(outcome.changes) \(outcome.states) \(outcome.checks)"]
             for (problem, (count, example)) in outcome.problems {
                 lines.append([problem.replacingOccurrences(of: "\n", with: " "), "\(count)", example].joined(separator: "\t"))
             }
@@ -95,7 +98,7 @@ struct CrashStates {
         }
         let lines = ((try? String(contentsOfFile: result, encoding: .utf8)) ?? "").split(separator: "\n")
         let counts = (lines.first ?? "").split(separator: " ").compactMap { Int($0) }
-        if counts.count == 2 { (outcome.changes, outcome.states) = (counts[0], counts[1]) }
+        if counts.count == 3 { (outcome.changes, outcome.states, outcome.checks) = (counts[0], counts[1], counts[2]) }
         for line in lines.dropFirst() {
             let fields = line.components(separatedBy: "\t")
             if fields.count == 3 { outcome.problems[fields[0]] = (Int(fields[1]) ?? 1, fields[2]) }

@@ -11,7 +11,8 @@ import TestSupport
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,encrypt-once,decrypt", "erase,restore,restore-by-rows",
         "backup,backup-over-another,export", "backup-by-rows,backup-by-link,backup-without-links",
         "restore-pages,restore-pages-on,restore-pages-instead", "replicate,replicate-whole", "follow,follow-whole",
-        "messages,messages-whole", "synchronize,synchronize-whole", "salvage,open-salvaging", "copies,copies-whole",
+        "follow-key,take-over,restore-earlier", "messages,messages-whole", "synchronize,synchronize-whole",
+        "salvage,salvage-whole,salvage-off,open-salvaging,open-salvaging-whole,open-salvaging-off", "copies,copies-whole",
         "slots-for-a-raw-key,slots-add,slots-rotate-by-file", "slots-for-a-passphrase,slots-remove,slots-change,slots-upgrade",
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
