@@ -21,7 +21,7 @@ struct CrashRun {
     /// Holds the folder of the scenario, which stays at its path, as journals contain it.
     let base: String
     private var folder: String { base + "/work" }
-    /// Links to the databases that the run has left, by their inodes. Other files may have one name only.
+    /// Links to the databases that the run has left, by their inodes.
     private var held: String { base + "/held" }
 
     /// Records the run in a process of its own.

@@ -62,13 +62,13 @@ struct CrashState {
         files.first { _, content in Data(content).range(of: Data(text.utf8)) != nil }?.name
     }
 
-    /// Puts these files, and no others, into a folder. Files that `held` has links to keep their inodes, by which the package knows
-    /// a file again.
+    /// Puts these files, and no others, into a folder. Databases that `held` has links to keep their inodes, by which the package
+    /// knows a file again; other files may have one name only.
     func write(to folder: String, _ inodes: [Int: UInt64], held: String) throws {
         for name in SweepScenario.names(in: folder) { unlink(folder + "/" + name) }
         for (name, number) in names {
             let path = folder + "/" + name
-            if let inode = inodes[number] { link("\(held)/\(inode)", path) }
+            if name.hasSuffix(".db"), let inode = inodes[number] { link("\(held)/\(inode)", path) }
             let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             defer { close(file) }
             let content = contents[number] ?? []
