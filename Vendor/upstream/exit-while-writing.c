@@ -31,6 +31,9 @@ static void *write_on(void *none) {
     return none;
 }
 
+/* A program's own handler that takes a moment. It is registered before SQLCipher's, so it runs after it. */
+static void say_goodbye(void) { usleep(300000); }
+
 int main(void) {
     int crashes = 0, lost = 0;
     for (int round = 0; round < 60 && crashes + lost == 0; round++) {
@@ -38,6 +41,7 @@ int main(void) {
         pid_t child = fork();
         if (child == 0) {
             pthread_t thread;
+            atexit(say_goodbye);
             pthread_create(&thread, NULL, write_on, NULL);
             while (begun < 3) usleep(100);
             /* Each round is at another point of a commit. */
