@@ -38,6 +38,9 @@ public struct DatabaseError: Error, Sendable {
         public static let rekeyFailed = Reason("rekeyFailed")
         /// The last step of a copy over a database failed, and the database could not be read to find out whether the step took
         /// effect. The database is intact: it has either the copy or its former content. Check again when the cause is gone.
+        ///
+        /// Or a commit in several attached files with rollback journals is done, but the folder could not be flushed afterwards.
+        /// The files have the commit; a power cut may still undo it, in all of them.
         public static let unknownOutcome = Reason("unknownOutcome")
         /// A database could not be rewritten with another encryption: the written content differs from the original, or another
         /// process replaced the file in the meantime. The message says what the file contains now.
@@ -299,6 +302,9 @@ extension DatabaseError {
                 : "a journal, log or shared memory beside it has another name too, as in a folder that was copied by hard links"
             message = (code == .cannotOpen ? message : "the system refuses a lock") + ": \(reason)"
         }
+        if code == .ioErrorFolderFlush {
+            message = "the commit is done, but the folder of its journal cannot be flushed: a power cut may still undo the commit"
+        }
         // SQLite and SQLCipher have no such error, and report a missing salt or vector as a lack of memory, or without a message.
         let isVague = code.primary == .outOfMemory || code == .error && message == String(cString: sqlite3_errstr(SQLITE_ERROR))
         if let refusal = Self.refusalOfRandomBytes, isVague {
@@ -353,6 +359,7 @@ extension DatabaseError {
         case .notADatabase: .wrongKeyOrNotADatabase
         case .cannotOpen: .cannotOpen
         case .misuse: .misuse
+        case .ioErrorFolderFlush: .unknownOutcome
         default: .engine
         }
     }

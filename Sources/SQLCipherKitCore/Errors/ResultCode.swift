@@ -87,6 +87,8 @@ extension ResultCode {
 
     /// `SQLITE_IOERR_SHORT_READ`: the file ends before the end of a read
     package static let ioErrorShortRead = extended(.ioError, 2)
+    /// `SQLITE_IOERR_DIR_FSYNC`: the folder of a removed journal cannot be flushed
+    package static let ioErrorFolderFlush = extended(.ioError, 5)
     /// `SQLITE_IOERR_LOCK`: the system refuses a lock, though nothing else has it
     package static let ioErrorLock = extended(.ioError, 15)
     /// `SQLITE_CONSTRAINT_CHECK`
