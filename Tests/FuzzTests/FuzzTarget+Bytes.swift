@@ -56,7 +56,7 @@ extension FuzzTarget {
     /// The notes about a database's file, in a file beside it.
     static let notes = FuzzTarget(name: "notes", maximumBytes: 400) {
         let notes = try noted()
-        try notes.write(Array("what is known".utf8), isDurable: false)
+        try notes.write(Array("what is known".utf8))
         return [[UInt8](try Data(contentsOf: URL(fileURLWithPath: notes.path)))]
     } body: { input in
         let notes = try noted()

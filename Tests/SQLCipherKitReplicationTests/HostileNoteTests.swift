@@ -104,7 +104,7 @@ import TestSupport
         // As if the store had gone back.
         held[0].place.link += 1
         held[0].generation = .max
-        try memory.write(held, isDurable: true)
+        try memory.write(held)
         replica = try await Replicator(of: pool, in: store, options: .forTests)
         // A store may be late, so the first looks at it decide nothing.
         var error: DatabaseError?, looks = 0

@@ -159,20 +159,19 @@ package final class OwnFile {
         return bytes
     }
 
-    /// Replaces a small file: a crash leaves this content or the former one. The caller holds a lock for it.
-    /// - Parameter isDurable: whether it is flushed. Default: true.
-    package static func replace(_ path: String, with bytes: [UInt8], isDurable: Bool = true) throws {
+    /// Replaces a small file: a crash or a power failure leaves this content or the former one. The caller holds a lock for it.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws {
         let new = path + "~"
         // Of a process that was killed.
         unlink(new)
         guard let file = open(new, for: .creating), bytes.withUnsafeBytes({ file.write($0) }),
-            !isDurable || file.flush(), rename(new, path) == 0
+            file.flush(), rename(new, path) == 0
         else {
             let error = AtomicFile.failure(.ioError, "the file cannot be written", path)
             unlink(new)
             throw error
         }
-        if isDurable { AtomicFile.flushFolder(of: path) }
+        AtomicFile.flushFolder(of: path)
     }
 }
 

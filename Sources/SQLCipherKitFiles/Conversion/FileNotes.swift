@@ -30,8 +30,7 @@ package struct FileNotes {
     }
 
     private func entries() throws -> [Entry] {
-        // After a power failure, a file that was not flushed may be empty or zeroes: it was not written.
-        guard let bytes = try OwnFile.contents(of: path), bytes.contains(where: { $0 != 0 }) else { return [] }
+        guard let bytes = try OwnFile.contents(of: path) else { return [] }
         guard bytes.starts(with: Self.magic) else { throw damage }
         var reader = ByteReader(bytes.dropFirst(Self.magic.count)) { damage }, all: [Entry] = []
         while !reader.isAtEnd {
@@ -46,12 +45,10 @@ package struct FileNotes {
             path, "it is damaged. It records the database's place in its replica. If you remove it, a new history begins")
     }
 
-    /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
-    package func write(_ note: [UInt8], isDurable: Bool) throws {
-        try write([Entry(file: Self.number(of: database) ?? 0, note: note)], isDurable)
-    }
+    /// Writes the note so that it survives a power failure, as a database without its note begins a new history.
+    package func write(_ note: [UInt8]) throws { try write([Entry(file: Self.number(of: database) ?? 0, note: note)]) }
 
-    private func write(_ entries: [Entry], _ isDurable: Bool = true) throws {
+    private func write(_ entries: [Entry]) throws {
         if entries.isEmpty {
             guard unlink(path) == 0 || errno == ENOENT else {
                 throw AtomicFile.failure(.ioError, "the file cannot be removed", path)
@@ -64,7 +61,7 @@ package struct FileNotes {
             bytes.append(number: entry.note.count, bytes: 4)
             bytes += entry.note
         }
-        try OwnFile.replace(path, with: bytes, isDurable: isDurable)
+        try OwnFile.replace(path, with: bytes)
     }
 
     // MARK: Another file

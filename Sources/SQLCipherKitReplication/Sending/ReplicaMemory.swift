@@ -35,9 +35,8 @@ struct ReplicaMemory {
         } catch { throw notes.damage }
     }
 
-    /// - Parameter isDurable: whether the file must survive a power failure; if not, it survives the end of the process.
-    func write(_ held: [HeldPlace], isDurable: Bool) throws {
-        try notes.write(Self.note(held.prefix(1) + held.dropFirst().suffix(Self.largestCount - 1)), isDurable: isDurable)
+    func write(_ held: [HeldPlace]) throws {
+        try notes.write(Self.note(held.prefix(1) + held.dropFirst().suffix(Self.largestCount - 1)))
     }
 
     private static func note(_ all: [HeldPlace]) -> [UInt8] {

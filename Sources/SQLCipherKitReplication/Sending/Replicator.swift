@@ -307,7 +307,7 @@ public actor Replicator {
 
     private func end() -> Bool {
         watch?.cancel()
-        try? remember(isDurable: true)
+        try? remember()
         source?.close()
         (source, encryption) = (nil, nil)
         followHold()
@@ -540,8 +540,9 @@ extension Replicator {
         guard let link = pendingLink else { return }
         let number = contents.place.link, name = names.link(number, of: term)
         budget.payForLink(isWanted: isWanted)
-        // The process may end before it knows that the link was stored. If the file cannot be written, storing the head reports it.
-        try? remember(isDurable: false)
+        // The process may end, or the power fail, before it knows that the link was stored. If the file cannot be written, storing
+        // the head reports it.
+        try? remember()
         if try await put(name, link.bytes, if: .isAbsent) == nil { try await judgeLink(name, link.bytes) }
         (pendingLink, sightings, isLastNew) = (nil, 0, true)
         let object = UnprovenObject(name, link.bytes, after: contents.place.tag)
@@ -724,7 +725,7 @@ extension Replicator {
         guard isNew else { return }
         // The head covers all links before it.
         (links, isHeadUnproven, isLastNew) = ([], true, true)
-        try remember(isDurable: true)
+        try remember()
     }
 
     // MARK: Objects that the head is to name
@@ -960,13 +961,13 @@ extension Replicator {
         let own = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
         var before = try own.read()
         if before.isEmpty { before = [HeldPlace()] }
-        try own.write(before + [claiming], isDurable: true)
+        try own.write(before + [claiming])
         version = try await replaceHead(head.bytes, touched)
         (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
         (links, isHeadUnproven) = ([], true)
         (isClaimed, isChanged, needsGeneration, pending, snapshot) = (true, false, true, nil, nil)
         upkeep.begin(hasRemoved: !head.removed.isEmpty)
-        try own.write([claiming], isDurable: true)
+        try own.write([claiming])
         guard !isAhead, held != nil, next.generation > 0 else { return }
         do {
             try source.resume(at: next.mark)
@@ -1195,7 +1196,7 @@ extension Replicator {
     }
 
     /// Writes the places that the database holds to the file beside it.
-    private func remember(isDurable: Bool) throws {
+    private func remember() throws {
         guard let source, isClaimed else { return }
         // Another replica of this database may have taken over.
         let memory = ReplicaMemory(of: source.path, section: names.section)
@@ -1206,7 +1207,7 @@ extension Replicator {
             let place = ChainPlace(term: term, link: contents.place.link + 1, tag: Array(bytes.suffix(ReplicaKey.tagCount)))
             all.append(held(place, contents.generation))
         }
-        try memory.write(all, isDurable: isDurable)
+        try memory.write(all)
     }
 
     private func held(_ place: ChainPlace, _ generation: UInt32) -> HeldPlace {
