@@ -110,7 +110,7 @@ struct ReplicaIndex {
     }
 
     /// The number of the oldest entry that is in the head or below it.
-    var start: UInt64 { levels.isEmpty ? next : first(ofLevel: levels.count - 1) }
+    var start: UInt64 { first(ofLevel: levels.count - 1) }
 
     /// Forgets entries whose objects were removed.
     mutating func drop(before number: UInt64) {
@@ -124,9 +124,9 @@ struct ReplicaIndex {
         }
     }
 
-    /// The number of the first entry of a level.
+    /// The number of the first entry of a level; without such a level, of the oldest entry.
     func first(ofLevel level: Int) -> UInt64 {
-        levels[...level].reduce(next) { next, entries in next - min(next, entries.reduce(0) { $0 + $1.count }) }
+        levels.prefix(level + 1).reduce(next) { next, entries in next - min(next, entries.reduce(0) { $0 + $1.count }) }
     }
 }
 
