@@ -89,8 +89,8 @@ let package = Package(
             sources: ["Provider", "System"],
             publicHeadersPath: "System/include",
             cSettings: engineSettings),
-        // SwiftPM compiles a module's Swift after the C of the targets that the module names, and not after those that these name. So
-        // CSQLCipher is the headers alone, and the engine is compiled beside all Swift.
+        // SwiftPM compiles a module's Swift after the C of the targets that the module names, and not after the C of the targets
+        // that these name. So CSQLCipher is the headers alone, and the engine is compiled beside all Swift.
         .target(
             name: "CSQLCipherEngine",
             dependencies: engineDependencies,

@@ -114,7 +114,7 @@ import TestSupport
         return true
     }
 
-    /// What a call leaves behind, and whether it threw.
+    /// The state that a call leaves behind, and whether it threw.
     private func run<E: Entry>(
         _ call: Call, _ given: E, _ db: Connection, inTransaction: Bool, inSavepoint: Bool
     ) throws -> (said: [String], threw: Bool) {
