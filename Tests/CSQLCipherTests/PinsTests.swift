@@ -51,7 +51,7 @@ import Testing
 
     /// The options that the package's features need from the build, by the name under which the engine reports it.
     @Test(arguments: [
-        "HAS_CODEC", "TEMP_STORE=3", "THREADSAFE=2", "EXTRA_INIT=sqlcipher_extra_init", "DQS=0", "OMIT_SHARED_CACHE",
+        "HAS_CODEC", "TEMP_STORE=3", "THREADSAFE=2", "EXTRA_INIT=sqlcipherkit_extra_init", "DQS=0", "OMIT_SHARED_CACHE",
         "OMIT_LOAD_EXTENSION", "LIKE_DOESNT_MATCH_BLOBS", "ENABLE_FTS3", "ENABLE_FTS3_PARENTHESIS", "ENABLE_FTS4", "ENABLE_FTS5",
         "ENABLE_RTREE", "ENABLE_SESSION", "ENABLE_PREUPDATE_HOOK", "ENABLE_SNAPSHOT", "ENABLE_COLUMN_METADATA",
         "ENABLE_DBSTAT_VTAB", "ENABLE_STMTVTAB", "ENABLE_BYTECODE_VTAB", "ENABLE_NORMALIZE", "ENABLE_CARRAY",

@@ -116,15 +116,15 @@ struct VendorUpdateTests {
         try copy.unpack()
         let before = try pins(copy)
         try makeArchive(in: copy, edits: """
-            files["sqlite3.c"] = files["sqlite3.c"].replace(b"static int unixUnlock(sqlite3_file *id, int eFileLock){", b"static int unixUnlock(sqlite3_file *id, int eFileLock){ (void)0;")
+            files["sqlite3.c"] = files["sqlite3.c"].replace(b"static void pageReinit(DbPage *pData){", b"static void pageReinit(DbPage *pData){ (void)0;")
             files["sqlite3.c"] = files["sqlite3.c"].replace(b"sqlcipher_codec_pragma(", b"sqlcipher_pragma_of_codec(")
             """)
         let outcome = try copy.run("--update", "sqlcipher3==9.9.9", "--from", copy.archive.deletingLastPathComponent().path)
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("nothing is changed: 3 edits of Vendor/patches do not fit"), "\(outcome.errors)")
         #expect(outcome.output.contains("04-damaged-pages.patch: sqlcipher_codec_pragma is gone"))
-        #expect(outcome.output.contains("06-file-errors.patch: unixUnlock has changed: read how; if ours still holds, add "))
-        #expect(outcome.output.contains("    +static int unixUnlock(sqlite3_file *id, int eFileLock){ (void)0;"))
+        #expect(outcome.output.contains("05-rollback.patch: pageReinit has changed: read how; if ours still holds, add "))
+        #expect(outcome.output.contains("    +static void pageReinit(DbPage *pData){ (void)0;"))
         #expect(try pins(copy) == before)
         #expect(try copy.run("--check").status == 0)
     }

@@ -5,7 +5,7 @@
  *   row.
  * What should happen: success, as the commit is done; or an error that says so.
  * Tried with: SQLite 3.51.1, 3.53.4 and 3.54.0. fcntl fails here by sqlite3_vfs.xSetSystemCall.
- * Patch: 06-file-errors.patch
+ * Without a patch: Sources/CSQLCipher/Engine/files.h
  */
 #include <errno.h>
 #include <fcntl.h>

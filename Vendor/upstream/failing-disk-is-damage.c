@@ -5,7 +5,7 @@
  *   right.
  * What should happen: SQLITE_IOERR_READ, or another SQLITE_IOERR.
  * Tried with: SQLite 3.51.1, 3.53.4 and 3.54.0. pread fails here by sqlite3_vfs.xSetSystemCall.
- * Patch: 06-file-errors.patch
+ * Without a patch: Sources/CSQLCipher/Engine/files.h
  */
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *   away) to SQLITE_BUSY. A busy handler then waits for its whole timeout for a connection that does not exist, at each call.
  * What should happen: an error at once that says what is wrong, such as SQLITE_IOERR_LOCK.
  * Tried with: SQLite 3.51.1, 3.53.4 and 3.54.0. fcntl fails here by sqlite3_vfs.xSetSystemCall.
- * Patch: 06-file-errors.patch
+ * Without a patch: Sources/CSQLCipher/Engine/files.h
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  *   the provider. Every later attempt to open and key a database in this process fails too.
  * What should happen: opening fails, and succeeds once there are random bytes again.
  * Tried with: SQLCipher 4.12.0, 4.18.0 and 4.19.0, with OpenSSL 3. The program replaces RAND_bytes, and tries twice.
- * Patch: 02-start.patch
+ * Without a patch: Sources/CSQLCipher/Engine/start.h
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -258,7 +258,7 @@ def used():
     # system's where they are missing.
     ours = {word for path in [*fragments(), *SOURCES.glob("include/*.h"), *SOURCES.glob("Provider/*/*.h")]
             for word in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code(path), re.MULTILINE)}
-    ours |= {"memcpy", "double", "offsetof", "F_UNLCK", "O_NOFOLLOW"}
+    ours |= {"memcpy", "double", "offsetof", "F_GETLK", "F_SETLK", "O_NOFOLLOW"}
     names = {name for name in names - own - ours
              if name.partition(".")[0] not in public and not name.startswith(("sqlcipherkit_", patches.PREFIX))}
     return sorted(name for name in names if engine.definition(name) is not None)

@@ -8,8 +8,8 @@ A patch is a head, and edits. The head says in words why, what is known upstream
 
 An edit names a function, and the sum of its definition. Our own lines follow, and nothing of upstream's text:
 
-    @@ replace sqlcipher_atexit 362ca9ee62399201
-    static void sqlcipher_atexit(void);
+    @@ replace sqlcipher_extra_shutdown 26d63fc7061bbee6
+    static void upstream_sqlcipher_extra_shutdown(void);
 
 `replace` puts the lines before the definition, which gets the name upstream_FUNCTION: whoever calls FUNCTION calls ours.
 `insert at PLACE in FUNCTION SUM` puts them between two lines of the definition, and `change N at PLACE in FUNCTION SUM` in place

@@ -34,7 +34,7 @@ static void sqlcipherkit_before_fork(void) {
      * SQLCipher. Wait for that, but only once if SQLCipher cannot start. */
     for (int once = 1; sqlite3GlobalConfig.nRefInitMutex > 0 || (once && sqlite3GlobalConfig.isInit && !sqlcipher_init); once = 0) {
         sqlcipherkit_each_mutex(pthread_mutex_unlock);
-        if (sqlite3_initialize() == SQLITE_OK) sqlcipher_extra_init(NULL);
+        if (sqlite3_initialize() == SQLITE_OK) sqlcipherkit_extra_init(NULL);
         sqlcipherkit_each_mutex(pthread_mutex_lock);
     }
 }

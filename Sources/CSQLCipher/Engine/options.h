@@ -13,9 +13,9 @@
 /* SQLCipher's codec and its API (sqlite3_key_v2, sqlite3_rekey_v2). */
 #define SQLITE_HAS_CODEC 1
 
-/* SQLCipher's own start and stop, run by sqlite3_initialize and sqlite3_shutdown. */
-#define SQLITE_EXTRA_INIT sqlcipher_extra_init
-#define SQLITE_EXTRA_SHUTDOWN sqlcipher_extra_shutdown
+/* SQLCipher's start and stop (start.h), run by sqlite3_initialize and sqlite3_shutdown. */
+#define SQLITE_EXTRA_INIT sqlcipherkit_extra_init
+#define SQLITE_EXTRA_SHUTDOWN sqlcipherkit_extra_shutdown
 
 /* Each new connection gets the tokenizer of words.h. */
 #define SQLITE_EXTRA_AUTOEXT sqlcipherkit_start_full_text

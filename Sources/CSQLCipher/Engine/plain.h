@@ -1,5 +1,7 @@
 /* The engine of the product SQLCipher: SQLite's and SQLCipher's functions have their plain names. Other global symbols get names
  * that differ from those of the engine under SQLCipherKit, so that a program can contain both. engine.c includes this first. */
+#define sqlcipherkit_extra_init sqlcipherkit_plain_extra_init
+#define sqlcipherkit_extra_shutdown sqlcipherkit_plain_extra_shutdown
 #define sqlcipherkit_fork_count sqlcipherkit_plain_fork_count
 #define sqlcipherkit_provider_setup sqlcipherkit_plain_provider_setup
 #define sqlcipherkit_rekey sqlcipherkit_plain_change_key

@@ -9,68 +9,6 @@
  * is written.
  */
 
-#if SQLITE_OS_UNIX
-/* SQLite has a special code for some disk errors, which it then reports as damage of the database. */
-static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
-    int rc = upstream_unixRead(file, bytes, count, offset);
-    return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
-}
-
-/* Returns whether to ask again for a lock that the system has refused, because it has no more or a file server is away. That may be
- * over in a moment. */
-static int sqlcipherkit_asks_again(int *attempts) {
-    if (errno != ENOLCK || ++*attempts > 5) return 0;
-    usleep(1000);
-    return 1;
-}
-
-/* No other connection has a lock that is refused: there is nothing to wait for. */
-static int sqliteErrorFromPosixError(int number, int error) {
-    return number == ENOLCK ? error : upstream_sqliteErrorFromPosixError(number, error);
-}
-
-static int unixFileLock(unixFile *file, struct flock *lock) {
-    int rc, attempts = 0;
-    do rc = upstream_unixFileLock(file, lock);
-    while (rc < 0 && sqlcipherkit_asks_again(&attempts));
-    return rc;
-}
-
-static int unixShmSystemLock(unixFile *file, int type, int offset, int count) {
-    /* Unlocking is never refused, and must not hide what was. */
-    if (type == F_UNLCK) return upstream_unixShmSystemLock(file, type, offset, count);
-    int rc, attempts = 0;
-    do {
-        errno = 0;
-        rc = upstream_unixShmSystemLock(file, type, offset, count);
-    } while (rc != SQLITE_OK && sqlcipherkit_asks_again(&attempts));
-    return rc == SQLITE_BUSY && errno == ENOLCK ? SQLITE_IOERR_LOCK : rc;
-}
-
-/* A lock is lowered after a commit. If the system refuses that, the lock stays as it was until it is released, and the commit is
- * done all the same. */
-static int unixUnlock(sqlite3_file *file, int level) {
-    int rc = upstream_unixUnlock(file, level);
-    return level == SQLITE_LOCK_SHARED && (rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK) ? SQLITE_OK : rc;
-}
-
-/* The removal of a journal commits. Where its folder cannot be flushed, a power cut could bring the journal back: it is emptied
- * before the commit counts as done, as an empty journal undoes nothing. A super-journal undoes even if it is empty: without a flush
- * the commit fails, unless the file system has no flush of folders, as some of networks. */
-static int unixDelete(sqlite3_vfs *vfs, const char *path, int sync) {
-    const int is_journal = (sync & 1) && sqlite3_strglob("*-journal", path) == 0;
-    const int journal = is_journal ? robust_open(path, O_RDWR | O_NOFOLLOW, 0) : -1;
-    int rc = upstream_unixDelete(vfs, path, sync);
-    if (rc == SQLITE_IOERR_DIR_FSYNC) {
-        const int has_none = errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
-        const int is_emptied = journal >= 0 && robust_ftruncate(journal, 0) == 0 && full_fsync(journal, 0, 0) == 0;
-        if (is_emptied || (has_none && !is_journal)) rc = SQLITE_OK;
-    }
-    if (journal >= 0) close(journal);
-    return rc;
-}
-#endif
-
 /* SQLite parses a node again as soon as its bytes are restored from a journal. SQLCipher decrypts them only after that, so the
  * parser gets ciphertext. Once in some hundred times, ciphertext passes for a node, which is then read and written by a header of
  * random bytes; it is usually the root of the schema. So the node is only marked here, and parsed when it is used. A page restored

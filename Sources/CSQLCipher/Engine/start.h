@@ -9,13 +9,12 @@
  */
 static sqlcipher_provider sqlcipherkit_provider;
 
-/* Replaces sqlcipher_extra_init. */
-int sqlcipher_extra_init(const char *none) {
+int sqlcipherkit_extra_init(const char *none) {
     extern int SQLCIPHER_PROVIDER_SETUP(sqlcipher_provider *);
     sqlite3_mutex *mutex = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_MAIN);
     int rc = SQLITE_OK;
+    sqlcipherkit_guard_files();
     sqlite3_mutex_enter(mutex);
-    if (!sqlcipher_init) sqlcipherkit_guard_files();
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
     if (!sqlcipher_init) sqlcipherkit_count_memory();
 #endif
@@ -26,12 +25,11 @@ int sqlcipher_extra_init(const char *none) {
         if (rc == SQLITE_OK) default_provider = &sqlcipherkit_provider;
     }
     sqlite3_mutex_leave(mutex);
-    return rc == SQLITE_OK ? upstream_sqlcipher_extra_init(none) : rc;
+    return rc == SQLITE_OK ? sqlcipher_extra_init(none) : rc;
 }
 
-/* At the process's exit, other threads may still be writing: its memory is freed with it. */
-static void sqlcipher_atexit(void) {}
-static void sqlcipher_fini(void) {}
+/* SQLCipher calls this at the process's exit. Other threads may still be writing then: the memory is freed with the process. */
+void sqlcipher_extra_shutdown(void) {}
 
 #if SQLITE_OS_UNIX
 static pthread_mutex_t sqlcipherkit_start_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +39,7 @@ static int sqlcipherkit_start(void) {
     if (__atomic_load_n(&sqlcipherkit_is_started, __ATOMIC_ACQUIRE)) return SQLITE_OK;
     pthread_mutex_lock(&sqlcipherkit_start_mutex);
     int rc = sqlite3_initialize();
-    if (rc == SQLITE_OK && !sqlcipher_init) rc = sqlcipher_extra_init(NULL);
+    if (rc == SQLITE_OK && !sqlcipher_init) rc = sqlcipherkit_extra_init(NULL);
     if (rc == SQLITE_OK) __atomic_store_n(&sqlcipherkit_is_started, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&sqlcipherkit_start_mutex);
     return rc;
@@ -50,12 +48,12 @@ static int sqlcipherkit_start(void) {
 static int sqlcipherkit_is_started;
 static int sqlcipherkit_start(void) {
     const int rc = sqlite3_initialize();
-    return rc == SQLITE_OK && !sqlcipher_init ? sqlcipher_extra_init(NULL) : rc;
+    return rc == SQLITE_OK && !sqlcipher_init ? sqlcipherkit_extra_init(NULL) : rc;
 }
 #endif
 
-/* Replaces sqlcipher_extra_shutdown, which frees every provider of its list. */
-void sqlcipher_extra_shutdown(void) {
+/* SQLCipher's own frees every provider of its list. */
+void sqlcipherkit_extra_shutdown(void) {
     if (sqlcipher_init && !sqlcipher_shutdown) {
         sqlcipher_provider **link = &default_provider;
         while (*link != NULL && *link != &sqlcipherkit_provider) link = &(*link)->next;

@@ -81,6 +81,8 @@ struct BothEnginesTests {
         #expect(plain.symmetricDifference(own) == [
             "DQS=0", "THREADSAFE=1", "THREADSAFE=2", "MAX_COLUMN=2000", "MAX_COLUMN=2001",
             "EXTRA_AUTOEXT=sqlcipherkit_start_full_text", "EXTRA_AUTOEXT=sqlcipherkit_plain_start_full_text",
+            "EXTRA_INIT=sqlcipherkit_extra_init", "EXTRA_INIT=sqlcipherkit_plain_extra_init",
+            "EXTRA_SHUTDOWN=sqlcipherkit_extra_shutdown", "EXTRA_SHUTDOWN=sqlcipherkit_plain_extra_shutdown",
         ])
     }
 

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func patchesAreFewAndCopyNoUpstreamText() throws {
-        #expect(try #require(try Pins.load().upstream("SQLCipher").patches).count <= 15)
+        #expect(try #require(try Pins.load().upstream("SQLCipher").patches).count <= 13)
         let copied = try python("""
             lines = {line.strip() for line in source.split("\\n")}
             for patch in written:
@@ -101,14 +101,13 @@ import Testing
     @Test(.enabled(if: LongTests.areOn, "it compiles the engine"))
     func unusedPatchReplacementStopsTheBuild() throws {
         let unused = try EngineCopy().compile(replacing: [
-            ("atexit(sqlcipher_atexit);", ""), ("= sqlcipher_fini;", "= 0;"),
             ("sqlcipherPagerSetCodec(pPager, sqlite3Codec,", "sqlcipherPagerSetCodec(pPager, 0,"),
             ("    attachFunc,       /* xSFunc */", "    0,"),
             ("sqlite3Pragma(pParse,", "gone_Pragma(pParse,"),
             ("sqlite3Attach(pParse,", "gone_Attach(pParse,"),
             ("sqlite3FinishCoding(pParse);", "gone_FinishCoding(pParse);"),
             ("sqlite3SelectAddTypeInfo(pParse, p);", ""),
-            ("rc = readDbPage(pPg);", "rc = 0;"), ("unixRead,  ", "0,  "), ("unixDelete,  ", "0,  "),
+            ("rc = readDbPage(pPg);", "rc = 0;"),
             ("vfsFlags, pageReinit);", "vfsFlags, 0);"),
             ("sqlite3AuthCheck(pParse,", "gone_AuthCheck(pParse,"),
             ("sqlite3CheckObjectName(pParse,", "gone_CheckObjectName(pParse,"),
@@ -117,8 +116,8 @@ import Testing
         ])
         #expect(unused.status != 0)
         for name in [
-            "sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec", "attachFunc", "sqlite3Pragma", "sqlite3Attach",
-            "sqlite3FinishCoding", "sqlite3SelectAddTypeInfo", "readDbPage", "unixRead", "unixDelete", "pageReinit",
+            "sqlite3Codec", "attachFunc", "sqlite3Pragma", "sqlite3Attach",
+            "sqlite3FinishCoding", "sqlite3SelectAddTypeInfo", "readDbPage", "pageReinit",
             "sqlite3AuthCheck", "sqlite3CheckObjectName", "sqlite3ParseUri",
         ] {
             #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")

@@ -42,8 +42,8 @@ import Testing
         #expect(checked.errorLines.map(String.init) == expected.map { "ENGINE.md: " + $0 })
     }
 
-    /// Each report of Vendor/upstream can be sent as it is, and belongs to a patch.
-    @Test func upstreamReportsNameSymptomAndPatch() throws {
+    /// Each report of Vendor/upstream can be sent as it is, and names what mends the defect here.
+    @Test func upstreamReportsNameSymptomAndMend() throws {
         let folder = Repository.file("Vendor/upstream")
         let index = try String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".c") }
@@ -53,8 +53,9 @@ import Testing
             for field in ["What happens: ", "What should happen: ", "Tried with: "] {
                 #expect(text.contains("\n * \(field)"), "\(name) has no line '\(field)'")
             }
-            let patch = try #require(text.firstMatch(of: /\n \* Patch: (\S+)\n/), "\(name)").1
-            #expect(FileManager.default.fileExists(atPath: Repository.file("Vendor/patches/\(patch)").path), "\(name): \(patch)")
+            let mend = try #require(text.firstMatch(of: /\n \* (Patch|Without a patch): (\S+)\n/), "\(name)")
+            let path = mend.1 == "Patch" ? "Vendor/patches/\(mend.2)" : String(mend.2)
+            #expect(FileManager.default.fileExists(atPath: Repository.file(path).path), "\(name): \(path)")
             #expect(index.contains("`\(name.dropLast(2))`"), "\(name)")
         }
     }

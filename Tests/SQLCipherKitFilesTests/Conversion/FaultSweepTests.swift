@@ -38,8 +38,8 @@ import TestSupport
         }
     }
 
-    /// The purpose of Vendor/patches/06-file-errors: a lock that is refused once is asked for again, and one that cannot be
-    /// lowered, or a folder that cannot be flushed, does not undo a commit.
+    /// The purpose of Engine/files.h: a lock that is refused once is asked for again, and one that cannot be lowered, or a folder
+    /// that cannot be flushed, does not undo a commit.
     @Test(arguments: [("lock", "once"), ("lock", "forGood"), ("sync", "once"), ("read", "once")])
     func lockAndSyncFaultsDoNotUndoCommits(kind: String, length: String) throws {
         let folder = try TemporaryFolder()

@@ -127,9 +127,7 @@ int sqlcipherkit_provider_setup(sqlcipher_provider *provider) {
     provider->ctx_free = provider_ctx_free;
     provider->fips_status = provider_fips_status;
 #if SQLITE_OS_UNIX
-    /* The file layer's own function for replacing a system call. Called by its static name: sqlite3_vfs_find() would wait for the
-     * mutex that is held here. */
-    unixSetSystemCall(NULL, "pread", (sqlite3_syscall_ptr)sqlcipherkit_noted_pread);
+    sqlcipherkit_layer->xSetSystemCall(sqlcipherkit_layer, "pread", (sqlite3_syscall_ptr)sqlcipherkit_noted_pread);
 #endif
     return SQLITE_OK;
 }
