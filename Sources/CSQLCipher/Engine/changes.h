@@ -2,14 +2,17 @@
 #include "../include/changes.h"
 
 static void sqlcipherkit_note_recorded_roots(const sqlcipherkit_recorder *first, Pgno *roots, int *count, int limit);
-static void sqlcipherkit_tell_recorders(sqlcipherkit_recorder *first, sqlite3 *db, int operation);
+static void sqlcipherkit_tell_recorders(sqlcipherkit_recorder *first, sqlite3 *db, int operation, sqlite3_int64 old_key,
+                                        sqlite3_int64 new_key);
 
 /* Sessions expect their list as the argument, so the hook itself is stored elsewhere, in the connection's guard. */
 static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, const char *schema, const char *table,
                                    sqlite3_int64 old_key, sqlite3_int64 new_key) {
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     /* Before sessions, which convert text in place. */
-    if (guard != NULL && guard->recorders != NULL) sqlcipherkit_tell_recorders(guard->recorders, db, operation);
+    if (guard != NULL && guard->recorders != NULL) {
+        sqlcipherkit_tell_recorders(guard->recorders, db, operation, old_key, new_key);
+    }
     if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
     /* A connection that closes while statements are left has lost its guard. */
     if (guard == NULL) return;
@@ -19,7 +22,7 @@ static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, c
 /* Sets what calls the hook, the recorders and the sessions that are there. */
 static void sqlcipherkit_install_hook(sqlite3 *db) {
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
-    void *sessions = db->pPreUpdateArg;
+    void *sessions = sqlite3_preupdate_hook(db, NULL, NULL);
     const int is_ours = guard != NULL && (guard->changed != NULL || guard->recorders != NULL || guard->is_logging);
     sqlite3_preupdate_hook(db, is_ours ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
 }

@@ -30,7 +30,8 @@ int sqlcipherkit_flush(sqlite3 *db, const char *schema) {
         const Pager *pager = sqlite3BtreePager(btree);
         if (!pager->memDb && !pager->tempFile && pager->fd->pMethods != NULL) {
             /* A log's first flush flushes the folder too. */
-            sqlite3_file *const log = pager->pWal != NULL ? pager->pWal->pWalFd : NULL;
+            sqlite3_file *log = NULL;
+            if (pager->pWal != NULL) rc = sqlite3_file_control(db, schema, SQLITE_FCNTL_JOURNAL_POINTER, &log);
             if (log != NULL) rc = log->pMethods->xSync(log, SQLITE_SYNC_FULL);
             /* Where nothing else is flushed, a checkpoint leaves the log's pages in memory. */
             if (rc == SQLITE_OK) rc = pager->fd->pMethods->xSync(pager->fd, SQLITE_SYNC_FULL);

@@ -16,30 +16,30 @@ static const int sqlcipherkit_fork_order[] = {
     SQLITE_MUTEX_STATIC_LRU,  SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_MEM,
 };
 
-/* Calls `act` for each mutex's pthread mutex: the engine's own functions are not available before its start. SQLCipher creates its
- * mutexes under MAIN, so they are read while MAIN is held. */
-static void sqlcipherkit_each_mutex(int (*act)(pthread_mutex_t *)) {
-    act(&sqlcipherkit_start_mutex);
+/* SQLCipher creates its mutexes under MAIN, so they are read while MAIN is held. */
+static void sqlcipherkit_each_mutex(void (*act)(sqlite3_mutex *)) {
     for (unsigned i = 0; i < sizeof sqlcipherkit_fork_order / sizeof *sqlcipherkit_fork_order; i++) {
-        act(&pthreadMutexAlloc(sqlcipherkit_fork_order[i])->mutex);
+        act(sqlite3_mutex_alloc(sqlcipherkit_fork_order[i]));
     }
-    for (int i = 0; i < SQLCIPHER_MUTEX_COUNT; i++) {
-        if (sqlcipher_static_mutex[i] != NULL) act(&sqlcipher_static_mutex[i]->mutex);
-    }
+    for (size_t i = 0; i < sizeof sqlcipher_static_mutex / sizeof *sqlcipher_static_mutex; i++) act(sqlcipher_static_mutex[i]);
 }
 
 static void sqlcipherkit_before_fork(void) {
-    sqlcipherkit_each_mutex(pthread_mutex_lock);
+    pthread_mutex_lock(&sqlcipherkit_start_mutex);
+    sqlcipherkit_each_mutex(sqlite3_mutex_enter);
     /* Another thread may be starting the engine other than by sqlcipherkit_start, at times without MAIN: first SQLite, then
      * SQLCipher. Wait for that, but only once if SQLCipher cannot start. */
     for (int once = 1; sqlite3GlobalConfig.nRefInitMutex > 0 || (once && sqlite3GlobalConfig.isInit && !sqlcipher_init); once = 0) {
-        sqlcipherkit_each_mutex(pthread_mutex_unlock);
+        sqlcipherkit_each_mutex(sqlite3_mutex_leave);
         if (sqlite3_initialize() == SQLITE_OK) sqlcipherkit_extra_init(NULL);
-        sqlcipherkit_each_mutex(pthread_mutex_lock);
+        sqlcipherkit_each_mutex(sqlite3_mutex_enter);
     }
 }
 
-static void sqlcipherkit_after_fork(void) { sqlcipherkit_each_mutex(pthread_mutex_unlock); }
+static void sqlcipherkit_after_fork(void) {
+    sqlcipherkit_each_mutex(sqlite3_mutex_leave);
+    pthread_mutex_unlock(&sqlcipherkit_start_mutex);
+}
 
 static void sqlcipherkit_in_child(void) {
     sqlcipherkit_fork_count++;

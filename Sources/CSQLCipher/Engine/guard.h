@@ -149,20 +149,33 @@ int sqlcipherkit_detach(sqlite3 *db, const char *name) {
     return rc;
 }
 
-/* Sets every setting of a codec that has not been used yet, in an order that checks each against those before it. */
-static int sqlcipherkit_set_cipher(sqlite3 *db, Db *schema, codec_ctx *codec, const sqlcipherkit_cipher_settings *cipher) {
+/* Sets each setting that a codec which has not been used yet does not have, by SQLCipher's pragmas, in an order in which each is
+ * checked against those before it. Some of the pragmas ignore what they cannot set. */
+static int sqlcipherkit_set_cipher(sqlite3 *db, int index, codec_ctx *codec, const sqlcipherkit_cipher_settings *to) {
+    static const int sizes[] = {1, 256, 512};
+    if ((unsigned)to->kdf_algorithm > 2 || (unsigned)to->hmac_algorithm > 2) return SQLITE_MISUSE;
     /* Another process-wide default, which only the key derivation reads. */
     if (hmac_salt_mask != HMAC_SALT_MASK) return SQLITE_MISUSE;
-    int rc = SQLITE_OK;
-    if (codec->page_sz != cipher->page_size) rc = sqlcipher_codec_ctx_set_pagesize(codec, cipher->page_size);
-    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_kdf_iter(codec, cipher->kdf_iterations);
-    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_kdf_algorithm(codec, cipher->kdf_algorithm);
-    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_hmac_algorithm(codec, cipher->hmac_algorithm);
-    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_use_hmac(codec, cipher->uses_hmac);
-    if (rc == SQLITE_OK) rc = codec_set_btree_to_codec_pagesize(db, schema, codec);
-    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_plaintext_header_size(codec, cipher->plaintext_header_size);
-    if (rc == SQLITE_OK && cipher->uses_memory_security) sqlcipher_mem_security_on = 1;
-    return rc;
+    sqlcipherkit_cipher_settings is = sqlcipherkit_settings_of(codec);
+    const struct { const char *pragma, *format; int is_other, value; } settings[] = {
+        {"cipher_page_size", "%d", is.page_size != to->page_size, to->page_size},
+        {"kdf_iter", "%d", is.kdf_iterations != to->kdf_iterations, to->kdf_iterations},
+        {"cipher_kdf_algorithm", "PBKDF2_HMAC_SHA%d", is.kdf_algorithm != to->kdf_algorithm, sizes[to->kdf_algorithm]},
+        {"cipher_hmac_algorithm", "HMAC_SHA%d", is.hmac_algorithm != to->hmac_algorithm, sizes[to->hmac_algorithm]},
+        {"cipher_use_hmac", "%d", is.uses_hmac != to->uses_hmac, to->uses_hmac},
+        {"cipher_plaintext_header_size", "%d", is.plaintext_header_size != to->plaintext_header_size, to->plaintext_header_size},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char text[32];
+        sqlite3_snprintf(sizeof text, text, settings[i].format, settings[i].value);
+        if (settings[i].is_other) upstream_sqlcipher_codec_pragma(db, index, NULL, settings[i].pragma, text);
+    }
+    if (codec->error != SQLITE_OK) return codec->error;
+    is = sqlcipherkit_settings_of(codec);
+    is.uses_memory_security = to->uses_memory_security;
+    if (memcmp(&is, to, sizeof is) != 0) return SQLITE_ERROR;
+    if (to->uses_memory_security) sqlcipher_mem_security_on = 1;
+    return SQLITE_OK;
 }
 
 /* Returns whether the key is the main database's own, which an ATTACH without KEY and a VACUUM give to the other database. */
@@ -196,7 +209,7 @@ int sqlcipherCodecAttach(sqlite3 *db, int index, const void *key, int count) {
     const int next_page_size = db->nextPagesize;
     int rc = upstream_sqlcipherCodecAttach(db, index, key, count);
     codec_ctx *codec = rc == SQLITE_OK ? sqlcipherkit_codec_of(db->aDb[index].pBt) : NULL;
-    if (codec != NULL) rc = sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
+    if (codec != NULL) rc = sqlcipherkit_set_cipher(db, index, codec, &cipher);
     db->nextPagesize = next_page_size;
     return rc;
 }

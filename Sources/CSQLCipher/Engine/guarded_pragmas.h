@@ -70,9 +70,10 @@ SQLITE_PRIVATE void sqlite3Pragma(Parse *parse, Token *first, Token *second, Tok
     char *name = index < 0 ? NULL : sqlite3NameFromToken(db, id);
     if (name == NULL) return;
     const PragmaName *known = pragmaLocate(name);
-    int is_refused = known == NULL                          ? value != NULL || !sqlcipherkit_is_readable(name)
-                     : known->ePragTyp == PragTyp_PAGE_SIZE ? value != NULL && sqlcipherkit_codec_of(db->aDb[index].pBt) != NULL
-                                                            : known->ePragTyp == PragTyp_KEY;
+    /* Each of SQLite's own pragmas that take a key has a name that ends so. */
+    int is_refused = known == NULL                               ? value != NULL || !sqlcipherkit_is_readable(name)
+                     : sqlite3_stricmp(name, "page_size") == 0 ? value != NULL && sqlcipherkit_codec_of(db->aDb[index].pBt) != NULL
+                                                               : sqlite3_strlike("%key", name, 0) == 0;
     const char *message = NULL;
     for (size_t i = 0; is_refused && message == NULL && i < sizeof sqlcipherkit_refusals / sizeof *sqlcipherkit_refusals; i++) {
         if (sqlite3_strlike(sqlcipherkit_refusals[i].pattern, name, 0) == 0) message = sqlcipherkit_refusals[i].message;
@@ -82,7 +83,7 @@ SQLITE_PRIVATE void sqlite3Pragma(Parse *parse, Token *first, Token *second, Tok
     int is_query = known == NULL || (index != 1 && (known->mPragFlg & query) != 0);
     int is_stepped = parse->pReprepare != NULL && !parse->explain;
     /* Exclusive locking mode would lock the pool's other connections out. */
-    int locks = known != NULL && known->ePragTyp == PragTyp_LOCKING_MODE && value != NULL;
+    int locks = value != NULL && sqlite3_stricmp(name, "locking_mode") == 0;
     if (message != NULL) {
         sqlcipherkit_refuse(parse, message);
     } else if (locks && sqlcipherkit_must_be_like_others(db)) {

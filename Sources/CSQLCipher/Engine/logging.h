@@ -80,9 +80,7 @@ int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) 
         setvbuf(file, NULL, _IOLBF, 2 * sqlcipherkit_longest_line);
         sqlcipherkit_cipher_file = file;
     }
-    sqlcipher_log_device = 0;
     sqlcipher_log_file = sqlcipherkit_cipher_file;
-    sqlcipher_log_set = 1;
     /* One of SQLCipher's messages about its memory has a %zu, which SQLite's printf misreads, and crashes. */
     sqlcipher_log_source = cipher_level >= SQLCIPHER_LOG_TRACE ? SQLCIPHER_LOG_ANY & ~SQLCIPHER_LOG_MEMORY : SQLCIPHER_LOG_ANY;
     sqlcipher_log_level = cipher_level;

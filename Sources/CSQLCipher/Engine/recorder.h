@@ -303,8 +303,9 @@ static sqlcipherkit_recorded_table *sqlcipherkit_changing_table(sqlcipherkit_rec
 }
 
 /* Called by the hook, before a row changes. */
-static void sqlcipherkit_record_change(sqlcipherkit_recorder *recorder, sqlite3 *db, int operation) {
-    PreUpdate *change = db->pPreUpdate;
+static void sqlcipherkit_record_change(sqlcipherkit_recorder *recorder, sqlite3 *db, int operation, sqlite3_int64 old_key,
+                                       sqlite3_int64 new_key) {
+    const PreUpdate *change = db->pPreUpdate;
     if (recorder->rc != SQLITE_OK || change->pTab->pSchema != db->aDb[0].pSchema) return;
     sqlcipherkit_recorded_table *table = sqlcipherkit_changing_table(recorder, change->pTab);
     if (table == NULL) return;
@@ -314,12 +315,12 @@ static void sqlcipherkit_record_change(sqlcipherkit_recorder *recorder, sqlite3 
     if (form->row_id >= 0) {
         int rc = SQLITE_OK;
         if (operation != SQLITE_INSERT) {
-            key = sqlcipherkit_integer_key(change->iKey1);
-            rc = sqlcipherkit_touch(recorder, table, &key, change->iKey1, cursor);
+            key = sqlcipherkit_integer_key(old_key);
+            rc = sqlcipherkit_touch(recorder, table, &key, old_key, cursor);
         }
-        if (rc == SQLITE_OK && (operation == SQLITE_INSERT || (operation == SQLITE_UPDATE && change->iKey1 != change->iKey2))) {
-            key = sqlcipherkit_integer_key(change->iKey2);
-            rc = sqlcipherkit_touch(recorder, table, &key, change->iKey2, NULL);
+        if (rc == SQLITE_OK && (operation == SQLITE_INSERT || (operation == SQLITE_UPDATE && old_key != new_key))) {
+            key = sqlcipherkit_integer_key(new_key);
+            rc = sqlcipherkit_touch(recorder, table, &key, new_key, NULL);
         }
         recorder->rc = rc;
         return;
@@ -329,19 +330,20 @@ static void sqlcipherkit_record_change(sqlcipherkit_recorder *recorder, sqlite3 
         const unsigned char *record;
         u32 size;
         rc = sqlcipherkit_record_at(recorder, cursor, &record, &size);
-        if (rc == SQLITE_OK) rc = sqlcipherkit_read_record(form, record, size, change->iKey1, recorder->values);
+        if (rc == SQLITE_OK) rc = sqlcipherkit_read_record(form, record, size, old_key, recorder->values);
         if (rc == SQLITE_OK) rc = sqlcipherkit_key_of(form, recorder->values, &recorder->key, &key);
-        if (rc == SQLITE_OK) rc = sqlcipherkit_touch(recorder, table, &key, change->iKey1, cursor);
+        if (rc == SQLITE_OK) rc = sqlcipherkit_touch(recorder, table, &key, old_key, cursor);
     }
     if (rc == SQLITE_OK && operation != SQLITE_DELETE) {
         rc = sqlcipherkit_new_key(recorder, form, &key);
-        if (rc == SQLITE_OK) rc = sqlcipherkit_touch(recorder, table, &key, change->iKey2, NULL);
+        if (rc == SQLITE_OK) rc = sqlcipherkit_touch(recorder, table, &key, new_key, NULL);
     }
     recorder->rc = rc;
 }
 
-static void sqlcipherkit_tell_recorders(sqlcipherkit_recorder *first, sqlite3 *db, int operation) {
-    for (; first != NULL; first = first->next) sqlcipherkit_record_change(first, db, operation);
+static void sqlcipherkit_tell_recorders(sqlcipherkit_recorder *first, sqlite3 *db, int operation, sqlite3_int64 old_key,
+                                        sqlite3_int64 new_key) {
+    for (; first != NULL; first = first->next) sqlcipherkit_record_change(first, db, operation, old_key, new_key);
 }
 
 static void sqlcipherkit_note_recorded_roots(const sqlcipherkit_recorder *first, Pgno *roots, int *count, int limit) {

@@ -50,7 +50,9 @@ static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, cons
 static Trigger *sqlcipherkit_index_triggers(Parse *parse, Table *table) {
     sqlite3 *db = parse->db;
     Parse *root = sqlite3ParseToplevel(parse);
-    if (table->pTrigger == NULL || parse->disableTriggers || !(db->flags & SQLITE_EnableTrigger)) return NULL;
+    int are_on = 0;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &are_on);
+    if (table->pTrigger == NULL || parse->disableTriggers || !are_on) return NULL;
     Trigger *list = NULL;
     const char *schema = db->aDb[sqlcipherkit_place_in(db, table->pSchema)].zDbSName;
     for (Trigger *trigger = table->pTrigger; trigger != NULL; trigger = trigger->pNext) {

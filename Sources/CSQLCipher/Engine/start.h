@@ -54,13 +54,11 @@ static int sqlcipherkit_start(void) {
 
 /* SQLCipher's own frees every provider of its list. */
 void sqlcipherkit_extra_shutdown(void) {
-    if (sqlcipher_init && !sqlcipher_shutdown) {
-        sqlcipher_provider **link = &default_provider;
-        while (*link != NULL && *link != &sqlcipherkit_provider) link = &(*link)->next;
-        if (*link != NULL) {
-            *link = sqlcipherkit_provider.next;
-            if (sqlcipherkit_provider.shutdown != NULL) sqlcipherkit_provider.shutdown();
-        }
+    sqlcipher_provider **link = &default_provider;
+    while (*link != NULL && *link != &sqlcipherkit_provider) link = &(*link)->next;
+    if (*link != NULL) {
+        *link = sqlcipherkit_provider.next;
+        if (sqlcipherkit_provider.shutdown != NULL) sqlcipherkit_provider.shutdown();
     }
     __atomic_store_n(&sqlcipherkit_is_started, 0, __ATOMIC_RELEASE);
     upstream_sqlcipher_extra_shutdown();

@@ -34,3 +34,16 @@ long long sqlcipherkit_token(const char *text, int *kind) {
     if (type == TK_ILLEGAL) *kind = SQLCIPHERKIT_TOKEN_UNREADABLE;
     return count;
 }
+
+/* Goes to the next token of a text that is no space and no comment. Returns its kind, and its length, which is 0 at the end. */
+static int sqlcipherkit_next_token(const char **text, long long *count) {
+    int kind = SQLCIPHERKIT_TOKEN_BLANK;
+    *text += *count;
+    while ((*count = sqlcipherkit_token(*text, &kind)) > 0
+           && (kind == SQLCIPHERKIT_TOKEN_BLANK || kind == SQLCIPHERKIT_TOKEN_COMMENT)) *text += *count;
+    return kind;
+}
+
+static int sqlcipherkit_is_word(const char *text, long long count, const char *word) {
+    return count == (long long)strlen(word) && sqlite3_strnicmp(text, word, (int)count) == 0;
+}

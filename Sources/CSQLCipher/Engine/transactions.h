@@ -2,13 +2,12 @@
 #include "../include/transactions.h"
 
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
-    const Vdbe *program = (const Vdbe *)statement;
-    /* A statement with result columns is a query or an EXPLAIN. */
-    if (sqlite3_column_count(statement) != 0) return 0;
-    for (int index = 0; index < program->nOp; index++) {
-        const VdbeOp *operation = &program->aOp[index];
-        const int opcode = operation->opcode;
-        if (opcode == OP_AutoCommit || opcode == OP_Savepoint) return 1;
+    static const char *const words[] = {"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"};
+    const char *text = sqlite3_sql(statement);
+    long long count = 0;
+    while (sqlcipherkit_next_token(&text, &count) == SQLCIPHERKIT_TOKEN_SEMICOLON) {}
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (sqlcipherkit_is_word(text, count, words[i])) return 1;
     }
     return 0;
 }
@@ -74,8 +73,10 @@ int sqlcipherkit_has_write_lock(sqlite3 *db, int is_exclusive) {
     int has = sqlite3_txn_state(db, "main") == SQLITE_TXN_WRITE;
     if (has && is_exclusive) {
         const Pager *pager = sqlite3BtreePager(db->aDb[0].pBt);
+        int lock = SQLITE_LOCK_NONE;
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_LOCKSTATE, &lock);
         /* With a log, the two are the same. No other connection sees a database in memory. */
-        has = pager->pWal != NULL || pager->memDb || pager->tempFile || pager->eLock >= SQLITE_LOCK_EXCLUSIVE;
+        has = pager->pWal != NULL || pager->memDb || pager->tempFile || lock >= SQLITE_LOCK_EXCLUSIVE;
     }
     sqlite3_mutex_leave(db->mutex);
     return has;

@@ -22,17 +22,17 @@ static int sqlcipherkit_begin_writing(sqlite3 *to) {
 }
 
 int sqlcipherkit_copy_header(sqlite3 *from, const char *schema, sqlite3 *to) {
-    static const struct { unsigned char number, added; } numbers[] = {
-        {BTREE_SCHEMA_VERSION, 1}, {BTREE_FILE_FORMAT, 0}, {BTREE_DEFAULT_CACHE_SIZE, 0}, {BTREE_TEXT_ENCODING, 0},
-        {BTREE_USER_VERSION, 0}, {BTREE_APPLICATION_ID, 0},
-    };
+    /* Where the header has the schema's cookie and its format, the cache's size, the encoding of text, user_version and
+     * application_id (https://sqlite.org/fileformat2.html#the_database_header). SQLite numbers the fields from byte 36 on. */
+    static const struct { unsigned char place, added; } numbers[] = {{40, 1}, {44, 0}, {48, 0}, {56, 0}, {60, 0}, {68, 0}};
     Btree *source = sqlcipherkit_btree(from, schema), *target = to->aDb[0].pBt;
     if (source == NULL || sqlite3_txn_state(from, schema) == SQLITE_TXN_NONE || to->autoCommit) return SQLITE_MISUSE;
     int rc = sqlcipherkit_begin_writing(to);
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof numbers / sizeof *numbers; i++) {
+        const int number = (numbers[i].place - 36) / 4;
         u32 value = 0;
-        sqlite3BtreeGetMeta(source, numbers[i].number, &value);
-        rc = sqlite3BtreeUpdateMeta(target, numbers[i].number, value + numbers[i].added);
+        sqlite3BtreeGetMeta(source, number, &value);
+        rc = sqlite3BtreeUpdateMeta(target, number, value + numbers[i].added);
     }
     return rc;
 }

@@ -16,19 +16,6 @@ static int sqlcipherkit_is_copy(const sqlite3 *db, int index) {
     return sqlcipherkit_vacuumed.db == db && (db->mDbFlags & DBFLAG_Vacuum) && index == sqlcipherkit_vacuumed.attached;
 }
 
-/* Goes to the next token of a text that is no space and no comment. Returns its kind, and its length, which is 0 at the end. */
-static int sqlcipherkit_next_token(const char **text, long long *count) {
-    int kind = SQLCIPHERKIT_TOKEN_BLANK;
-    *text += *count;
-    while ((*count = sqlcipherkit_token(*text, &kind)) > 0
-           && (kind == SQLCIPHERKIT_TOKEN_BLANK || kind == SQLCIPHERKIT_TOKEN_COMMENT)) *text += *count;
-    return kind;
-}
-
-static int sqlcipherkit_is_word(const char *text, long long count, const char *word) {
-    return count == (long long)strlen(word) && sqlite3_strnicmp(text, word, (int)count) == 0;
-}
-
 /* Returns whether a text of the schema makes an object in the database that it is run for, and nothing else: VACUUM runs the texts
  * of tables and indexes, and a file may have others. A temporary table would take the place of the one that is copied. */
 static int sqlcipherkit_makes_own_object(const char *text) {
@@ -51,8 +38,10 @@ static int sqlcipherkit_makes_own_object(const char *text) {
 }
 
 static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
-    /* A database that is being emptied has no schema. */
-    if (db->flags & SQLITE_ResetDatabase) return SQLITE_OK;
+    int is_emptied = 0;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, -1, &is_emptied);
+    /* Then it has no schema. */
+    if (is_emptied) return SQLITE_OK;
     sqlite3_stmt *texts = NULL;
     /* As in VACUUM itself, who traces statements sees only those of the caller. */
     const u8 traced = db->mTrace;
@@ -66,7 +55,8 @@ static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
         const char *text = (const char *)sqlite3_column_text(texts, 0);
         rc = text == NULL ? SQLITE_NOMEM : SQLITE_OK;
         if (rc != SQLITE_OK || sqlcipherkit_makes_own_object(text)) continue;
-        sqlite3SetString(error, db, "the schema's text for an object of this database creates something else: it is not run");
+        sqlite3DbFree(db, *error);
+        *error = sqlite3MPrintf(db, "the schema's text for an object of this database creates something else: it is not run");
         rc = SQLITE_CORRUPT;
     }
     sqlite3_finalize(texts);

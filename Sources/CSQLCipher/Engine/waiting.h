@@ -7,9 +7,9 @@
  */
 #include "../include/waiting.h"
 
-/* The microseconds between two attempts. A writer that never pauses leaves the lock free for less than that: the more attempts, the
+/* The milliseconds between two attempts. A writer that never pauses leaves the lock free for less than that: the more attempts, the
  * sooner one of them meets it free. */
-enum { wait_between = 1000 };
+enum { wait_between = 1 };
 
 /* A connection's last wait. */
 typedef struct { i64 start; int is_interrupted; } sqlcipherkit_wait;
@@ -58,7 +58,7 @@ static int sqliteDefaultBusyCallback(void *argument, int count) {
     if (wait == NULL) return 0;
     const i64 waited = sqlcipherkit_microseconds(db) - wait->start, left = (i64)db->busyTimeout * 1000 - waited;
     if (left <= 0) return 0;
-    db->pVfs->xSleep(db->pVfs, wait_between);
+    sqlite3_sleep(wait_between);
     return 1;
 }
 
