@@ -13,6 +13,7 @@ enum NamesElsewhere {
         ("eqp explain", "EXPLAIN QUERY PLAN STATEMENT;"),
         ("excel", ".mode csv and .once FILE"),
         ("key rekey", "sqlcipherkit rekey"),
+        ("pager nopager", ".once |less"),
         ("lint expert log trace load", "none: no program code is loaded"),
         ("recover", "sqlcipherkit recover"),
         ("status", ".show"),

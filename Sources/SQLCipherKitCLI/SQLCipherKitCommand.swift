@@ -26,7 +26,6 @@ package struct SQLCipherKitCommand: ParsableCommand {
 
             ENVIRONMENT
               NO_COLOR  turns off colors, which are used only on a terminal
-              PAGER  the program for results longer than the terminal; less if it is not set, no program if it is empty
               SQLCIPHERKIT_HISTORY  the file in which the shell keeps its history
               SQLCIPHERKIT_KEY_FILE  the key file for commands without a key option
 

@@ -140,7 +140,7 @@ import TestSupport
         let other = folder.path("other.txt")
         let commands = [
             ".shell echo >\(other)", ".system echo >\(other)", ".output \(other)", ".output |cat >\(other)", ".once \(other)",
-            ".read |echo >\(other)", ".read \(database)", ".pager cat >\(other)", ".import \(database) u", ".attach x=\(database) none",
+            ".read |echo >\(other)", ".read \(database)", ".import \(database) u", ".attach x=\(database) none",
             ".open \(database) none", ".backup \(other)", ".save \(other)", ".restore \(database)",
         ]
         for command in commands {

@@ -146,7 +146,7 @@ import TestSupport
             + OutputFormatNames.all.map { ["query", database, "SELECT * FROM v", "--no-key", "--format", $0] }
         try Connection(.file(database)).execute("CREATE VIEW \"n\u{1b}[31m\r\" AS SELECT 1 AS \"c\u{1b}[5m\"")
         for command in LongTests.sample(5, of: commands) {
-            let session = try Typist.run(command, conversation: [], environment: ["NO_COLOR": "1", "PAGER": ""])
+            let session = try Typist.run(command, conversation: [], environment: ["NO_COLOR": "1"])
             #expect(session.status == 0)
             // The terminal's driver puts a return before each line feed.
             let shown = session.screen.replacing("\r\n", with: "\n")

@@ -45,11 +45,6 @@ struct QueryCommand: ReadingCommand {
     var write = false
 
     func run() throws {
-        if Terminal.isTerminal(Invocation.current.input) { Output.pager = Pager.usual }
-        try Output.paged { try show() }
-    }
-
-    private func show() throws {
         let text = try sql == "-" ? StandardInput.text("the SQL") : sql
         let db = try attachments.open(file, write ? .readWrite : .readOnly)
         try db.register(.regularExpressions())

@@ -9,8 +9,8 @@ struct ShellCommand: FileCommand {
         discussion: """
             Statements end with a semicolon and may span several lines; .help lists the commands that are not SQL. Control-C stops \
             the running statement but not the shell; control-D leaves the shell. The tab key completes keywords, the names of \
-            tables, columns and functions, and files; control-R searches earlier lines. Results larger than the terminal go \
-            through $PAGER, or less. If there is a file $XDG_CONFIG_HOME/sqlcipherkit/shellrc, or else \
+            tables, columns and functions, and files; control-R searches earlier lines. \
+            If there is a file $XDG_CONFIG_HOME/sqlcipherkit/shellrc, or else \
             ~/.config/sqlcipherkit/shellrc, its commands run first.
 
             Without a terminal, statements are read from standard input, and the first error ends the shell: the message names the \
@@ -55,7 +55,7 @@ struct ShellCommand: FileCommand {
     @Flag(
         help: """
             Refuse the commands that run programs or reach other files, for a script from an untrusted source: .shell, .read, \
-            .output, .once, .pager, .import, .attach, .open, .backup, .save and .restore.
+            .output, .once, .import, .attach, .open, .backup, .save and .restore.
             """)
     var safe = false
 
@@ -76,7 +76,6 @@ struct ShellCommand: FileCommand {
         defer { try? Output.redirect(to: nil) }
         guard isTerminal else { return try shell.run() }
         Interruption.ofStatements()
-        Output.pager = Pager.usual
         let versions = "SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)"
         Output.line(versions + "; .help lists the commands that are not SQL")
         try TerminalMode.givingKeys(Invocation.current.input, screen: Output.current.standard) { try shell.run() }

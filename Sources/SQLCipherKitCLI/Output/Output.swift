@@ -9,77 +9,30 @@ final class Output {
     /// Standard output.
     let standard: Int32
     private let isStandardTerminal: Bool
-    /// Where output goes: standard output, or what it is redirected to, or the pager.
+    /// Where output goes: standard output, or what it is redirected to.
     private var descriptor: Int32
     /// The program that output is redirected to.
-    private var program: Pager?
+    private var program: OutputProgram?
     /// True if what is written now is seen on a terminal. It then has colors, and nothing in it that the terminal would act on.
     private(set) var isTerminal: Bool
     private var failure: Int32 = 0
     private static let limit = 1 << 16
-
-    /// The command that shows results larger than the terminal; nil writes them directly.
-    private var pager: String?
-    private var running: Pager?
-    /// The number of further lines to hold back before a pager is started; nil if none is wanted.
-    private var linesHeld: Int?
 
     init(to standard: Int32) {
         (self.standard, descriptor, isStandardTerminal) = (standard, standard, Terminal.isTerminal(standard))
         isTerminal = isStandardTerminal
     }
 
-    /// Runs `body`, and shows what it writes through the pager if that is larger than the terminal.
-    private func paged<R>(_ body: () throws -> R) rethrows -> R {
-        guard pager != nil, isTerminal, linesHeld == nil, running == nil else { return try body() }
-        empty()
-        linesHeld = Terminal.height(standard) - 1
-        defer {
-            linesHeld = nil
-            empty()
-            if let pager = running {
-                pager.finish()
-                if failure == EPIPE { failure = 0 }
-                running = nil
-                descriptor = standard
-            }
-        }
-        return try body()
-    }
-
-    /// True if the user has left the pager, which then reads no more.
-    var readerHasLeft: Bool { running != nil && failure == EPIPE }
-
-    private func startPager() {
-        guard let pager else { return }
-        linesHeld = nil
-        running = Pager(pager)
-        if let running { descriptor = running.descriptor }
-        empty()
-    }
+    /// True if the program that output is redirected to has ended, and reads no more.
+    var readerHasLeft: Bool { program != nil && failure == EPIPE }
 
     /// Writes a line of the tool's own text, in which everything from elsewhere is ``String/onOneLine``.
     /// - Parameter body: appends the line.
     func line(_ body: (inout [UInt8]) throws -> Void) rethrows {
-        guard isTerminal else {
-            try body(&buffer)
-            buffer.append(0x0a)
-            if buffer.count >= Self.limit { empty() }
-            return
-        }
-        var part: [UInt8] = []
-        try body(&part)
-        let text = String(decoding: part, as: UTF8.self), width = Terminal.width(standard)
-        buffer += part
+        try body(&buffer)
         buffer.append(0x0a)
-        guard let held = linesHeld else {
-            // On a terminal, each line is written at once.
-            if running == nil || buffer.count >= Self.limit { empty() }
-            return
-        }
-        linesHeld = held - 1
-        let isWide = text.utf8.count > width && text.shownColumns > width
-        if held <= 1 || isWide || buffer.count >= Self.limit { startPager() }
+        // On a terminal, each line is written at once.
+        if isTerminal || buffer.count >= Self.limit { empty() }
     }
 
     /// Writes what `body` appends: data, byte for byte. A terminal gets it without the characters that it would act on.
@@ -119,7 +72,8 @@ final class Output {
         (descriptor, isTerminal) = (standard, isStandardTerminal)
         guard let target else { return }
         if target.hasPrefix("|") {
-            guard let program = Pager(String(target.dropFirst())) else { throw Failure("\(target.dropFirst()) cannot be started") }
+            let command = String(target.dropFirst())
+            guard let program = OutputProgram(command) else { throw Failure("\(command) cannot be started") }
             self.program = program
             descriptor = program.descriptor
         } else {
@@ -157,15 +111,6 @@ final class Output {
 
 extension Output {
     static var current: Output { Invocation.current.output }
-
-    /// The command that shows results larger than the terminal; nil writes them directly.
-    static var pager: String? {
-        get { current.pager }
-        set { current.pager = newValue }
-    }
-
-    /// Runs `body`, and shows what it writes through the pager if that is larger than the terminal.
-    static func paged<R>(_ body: () throws -> R) rethrows -> R { try current.paged(body) }
 
     /// Writes a line of the tool's own text, in which everything from elsewhere is ``String/onOneLine``.
     static func line(_ text: String = "") { current.line { $0 += text.utf8 } }

@@ -12,13 +12,6 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// The number of lines; 24 if it is not known.
-    static func height(_ descriptor: Int32) -> Int {
-        var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
-        return Int(size.ws_row)
-    }
-
     /// The style of what is written now: with colors only on a terminal that supports them, and only if NO_COLOR is not set
     /// (<https://no-color.org>).
     static var style: Style {
@@ -90,9 +83,6 @@ extension String {
         }
         return text + "…"
     }
-
-    /// The number of terminal columns of text with ``Terminal/Style``.
-    var shownColumns: Int { contains("\u{1b}") ? replacing(/\u{1b}\[[0-9;]*m/, with: "").columns : columns }
 
     /// The text, filled with blanks to a number of columns.
     func padded(toColumns width: Int, alignedRight: Bool = false) -> String {

@@ -5,7 +5,7 @@ import SQLCipherKit
 /// The commands of the shell that are not SQL, under the names that SQLite's own shell has for them.
 enum DotCommand: String, CaseIterable {
     case attach, backup, bail, changes, databases, detach, dump, echo, headers, help, `import`, indexes, mode, nullvalue, once
-    case open, output, pager, parameter, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
+    case open, output, parameter, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
     case width
 
     /// Other names, from SQLite's shell.
@@ -46,8 +46,6 @@ enum DotCommand: String, CaseIterable {
         case .open: (".open FILE [SOURCE]", "work on another database; its key is asked for, or comes from SOURCE")
         case .output:
             (".output [FILE]", "write results to a file or to a program (|COMMAND) from now on, or to standard output again")
-        case .pager:
-            (".pager on|off|COMMAND", "whether large results go through a program that shows pages: $PAGER, less, or COMMAND")
         case .parameter:
             (".parameter set NAME VALUE | unset NAME | list | clear",
                 "set, remove or show values for the parameters of statements, such as :name")
@@ -74,7 +72,7 @@ enum DotCommand: String, CaseIterable {
     /// True if the command runs a program, or reads or writes a file other than the database.
     var reachesOut: Bool {
         switch self {
-        case .attach, .backup, .import, .once, .open, .output, .pager, .read, .restore, .save, .shell: true
+        case .attach, .backup, .import, .once, .open, .output, .read, .restore, .save, .shell: true
         case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter,
             .print, .quit, .schema, .separator, .show, .tables, .timer, .width: false
         }
@@ -164,7 +162,7 @@ enum DotCommand: String, CaseIterable {
         case (.print, _): Output.data(words.map(\.unquoted.unescaped).joined(separator: " "))
         case (.shell, 1...): try runProgram(rest)
         case (.parameter, _): try setParameter(words, shell)
-        default: if try !set(words, rest, shell), try !useFile(words, rest, shell) { throw wrongUse }
+        default: if try !set(words, shell), try !useFile(words, rest, shell) { throw wrongUse }
         }
     }
 
@@ -349,7 +347,7 @@ extension DotCommand {
 
     /// Changes one of the shell's settings.
     /// - Returns: false if this is no command for a setting, or its words are wrong.
-    func set(_ words: [String], _ rest: String, _ shell: Shell) throws -> Bool {
+    func set(_ words: [String], _ shell: Shell) throws -> Bool {
         func isOn(_ use: (Bool) -> Void) -> Bool {
             guard words.count == 1, let isOn = Self.switches[words[0].lowercased()] else { return false }
             use(isOn)
@@ -378,7 +376,6 @@ extension DotCommand {
             if format != shell.format { (shell.layout.separator, shell.layout.rowSeparator) = (nil, nil) }
             shell.format = format
             if words.count == 2 { shell.layout.table = words[1].unquoted }
-        case (.pager, 1...): Output.pager = words == ["on"] ? Pager.usual : words == ["off"] ? nil : rest
         case (.show, 0): show(shell)
         default: return false
         }
@@ -392,7 +389,7 @@ extension DotCommand {
             (.bail, isOn(shell.stopsAtErrors)), (.changes, isOn(shell.showsChanges)), (.echo, isOn(shell.echoes)),
             (.headers, isOn(layout.hasHeader)), (.mode, shell.format.rawValue),
             (.nullvalue, layout.null.map { "\"\($0)\"" } ?? "the format's own"),
-            (.open, shell.path), (.pager, Output.pager ?? "off"),
+            (.open, shell.path),
             (.separator, layout.separator.map { "\"\($0.onOneLine)\"" } ?? "the format's own"), (.timer, isOn(shell.showsTime)),
             (.width, layout.widths.map(String.init).joined(separator: " ")),
         ]

@@ -28,7 +28,7 @@ final class Shell {
     private var depth = 0
     private let lines: any LineSource
     private let history: History?
-    /// True if the user has left the pager before the end of the rows.
+    /// True if the program that output goes to has ended before the end of the rows.
     private var hasLeft = false
     /// True if a person is typing: then the shell shows errors and continues.
     let isInteractive: Bool
@@ -152,7 +152,7 @@ final class Shell {
         let clock = Rate()
         let changes = db.totalChanges
         defer { if showsTime { Output.error("took \(clock.elapsed.readable)") } }
-        do { try Output.paged { try rows(of: sql, changes) } } catch where hasLeft { hasLeft = false }
+        do { try rows(of: sql, changes) } catch where hasLeft { hasLeft = false }
         if isOnce {
             isOnce = false
             try Output.redirect(to: nil)
@@ -166,10 +166,10 @@ final class Shell {
         let output = Output.current
         func show(_ row: borrowing Row) throws {
             try Interruption.check()
-            // A statement that has changed nothing can stop when the user leaves the pager.
+            // A statement that has changed nothing can stop.
             if output.readerHasLeft, db.totalChanges == changes {
                 hasLeft = true
-                throw Failure("the pager was left")
+                throw Failure("the program has ended")
             }
             let current = try writer ?? format.writer(of: sql, row.columnNames, layout: layout)
             writer = current
