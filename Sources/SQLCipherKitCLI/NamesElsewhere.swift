@@ -6,7 +6,7 @@ enum NamesElsewhere {
         ("archive session sha3sum intck", "none; sqlcipherkit diff compares"),
         ("cd prompt progress nonce binary", "none"),
         ("clone", ".save FILE"),
-        ("columns rows maxrows maxwidth", ".mode FORMAT, .width 10"),
+        ("columns rows maxrows maxwidth", ".mode FORMAT"),
         ("dbinfo dbtotxt stats", "sqlcipherkit info, sqlcipherkit space"),
         ("describe desc fullschema", ".schema, and sqlite_stat1"),
         ("crlf edit www", "none"),
@@ -19,6 +19,7 @@ enum NamesElsewhere {
         ("status", ".show"),
         ("timeout", "PRAGMA busy_timeout = MS;"),
         ("version", "sqlcipherkit version"),
+        ("width", "substr(column, 1, 20) in SQL"),
     ]
 
     /// Lines of the shells of PostgreSQL and MySQL, without arguments or with those of the dot command.

@@ -55,9 +55,10 @@ import TestSupport
         #expect(try output(".mode column\n.nullvalue -") == "id  name\n──  ────\n 1  one\n 2  -\n")
         #expect(try output(".mode tabs") == "id\tname\n1\tone\n2\t\n")
         #expect(try output(".mode csv\n.nullvalue NULL") == "id,name\n1,one\n2,NULL\n")
-        #expect(try output(".width -4 2").hasPrefix("  id  n…\n"))
+        #expect(try output(".mode box") == output(".mode table"))
+        #expect(try shell(".width 10").errors.contains("substr(column, 1, 20)"))
         #expect(try shell(".mode").output.contains("markdown"))
-        #expect(try shell(".mode nope").errors.contains("there are table, box"))
+        #expect(try shell(".mode nope").errors.contains("there are table, markdown"))
         #expect(try shell(".mode list\n.show").output.contains("mode       list\n"))
     }
 
@@ -101,7 +102,7 @@ import TestSupport
         #expect(outcome.errors.contains("line 2: no such column: nope") && outcome.errors.contains("there is no command .frob"))
         #expect(try shell("  quit;\nSELECT 1;").expectSuccess().output == "")
         #expect(try shell("help").output.contains(".nullvalue TEXT"))
-        #expect(try shell(".help wid").output.contains(".width"))
+        #expect(try shell(".help head").output.contains(".headers"))
         #expect(try shell(".tabels").errors.contains("did you mean .tables?"))
         #expect(try shell(".echo on\nSELECT 1 AS a;", "--format", "list").output == "SELECT 1 AS a;\na\n1\n")
         #expect(try shell("SELECT name FROM t WHERE name REGEXP 'n.$';", "--format", "list").output == "name\none\n")

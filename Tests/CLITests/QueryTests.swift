@@ -210,16 +210,8 @@ import TestSupport
         #expect(outcome.output == "answer\n──────\n    42\n")
     }
 
-    @Test func boxMarkdownTSVAndInsertFormatRows() throws {
+    @Test func markdownTSVAndInsertFormatRows() throws {
         let sql = "SELECT id, 'a|b' AS name, NULL AS n, jsonb('{\"k\":[1,2]}') AS j FROM t WHERE id = 1"
-        #expect(try query(sql, "--format", "box").output == """
-            ┌────┬──────┬──────┬─────────────┐
-            │ id │ name │ n    │ j           │
-            ├────┼──────┼──────┼─────────────┤
-            │  1 │ a|b  │ NULL │ {"k":[1,2]} │
-            └────┴──────┴──────┴─────────────┘
-
-            """)
         #expect(try query(sql, "--format", "markdown").output == """
             | id | name | n    | j           |
             | -: | ---- | ---- | ----------- |

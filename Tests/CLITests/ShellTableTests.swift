@@ -32,7 +32,6 @@ import TestSupport
         ".import": (".import --csv --skip 1 CSV imported\nSELECT count(*) FROM imported;", "1"),
         ".mode": (".mode list", nil), ".nullvalue": (".nullvalue nothing\nSELECT NULL;", "nothing"),
         ".separator": (".mode list\n.separator ==\nSELECT 1, 2;", "1==2"),
-        ".width": (".mode column\n.width 12\nSELECT 'x';", "x"),
         ".once": (".once NEW\nSELECT 1;\nSELECT 'after';", "after"),
         ".output": (".output NEW\nSELECT 1;\n.output\nSELECT 'after';", "after"),
         ".parameter": (".parameter init\n.parameter set :a 7\nSELECT :a * 6;", "42"), ".print": (".print some words", "some words"),

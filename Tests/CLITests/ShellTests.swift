@@ -145,7 +145,7 @@ import TestSupport
         try script("SELECT 1;\n\n-- a comment; with a semicolon\nSELECT 2; SELECT\n  nope;\n").errors.expectLine(5, "no such column: nope")
         try script("CREATE TRIGGER g AFTER INSERT ON t BEGIN\nSELECT 1;\nEND;\n/* ;\n*/ SELECT 'a;\nb';\nDROP TABLE nope;").errors
             .expectLine(7, "no such table: nope")
-        try script("SELECT 1;\n.mode nope\n").errors.expectLine(2, "there is no format nope: there are table, box")
+        try script("SELECT 1;\n.mode nope\n").errors.expectLine(2, "there is no format nope: there are table, markdown")
         let part = folder.path("part.sql")
         try Data("SELECT 1;\nSELECT nope;\n".utf8).write(to: URL(fileURLWithPath: part))
         let outcome = try script("\n.read \(part)\n")

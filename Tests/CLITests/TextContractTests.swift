@@ -215,5 +215,5 @@ import TestSupport
 }
 
 enum OutputFormatNames {
-    static let all = ["table", "box", "markdown", "lines", "list", "json", "jsonl", "csv", "tsv", "insert", "quote"]
+    static let all = ["table", "markdown", "lines", "list", "json", "jsonl", "csv", "tsv", "insert", "quote"]
 }

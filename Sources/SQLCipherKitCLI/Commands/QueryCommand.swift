@@ -14,7 +14,7 @@ struct QueryCommand: ReadingCommand {
             named. A value is read as SQL would read it (a number, 'text', x'blob' or NULL), or else as plain text. A number that \
             would lose a zero, such as 01067 or 1.10, is text too.
 
-            Blobs are shown as x'…' in hexadecimal. The formats table, box, markdown and lines show JSONB as JSON text. In CSV, \
+            Blobs are shown as x'…' in hexadecimal. The formats table, markdown and lines show JSONB as JSON text. In CSV, \
             NULL is an empty field, empty text is an empty field in quotes, and so is text that looks like a number. Infinity is \
             9e999 in CSV and JSON.
 

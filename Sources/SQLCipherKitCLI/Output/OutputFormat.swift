@@ -4,23 +4,23 @@ import SQLCipherKit
 
 /// The format in which a result is written.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case table, box, markdown, lines, list, json, jsonl, csv, tsv, insert, quote
+    case table, markdown, lines, list, json, jsonl, csv, tsv, insert, quote
 
     /// A format by its name, or by that of SQLite's shell.
-    init?(argument name: String) { self.init(rawValue: ["column": "table", "line": "lines", "tabs": "tsv"][name] ?? name) }
+    init?(argument name: String) {
+        self.init(rawValue: ["box": "table", "column": "table", "line": "lines", "tabs": "tsv"][name] ?? name)
+    }
 
-    /// The writer for the rows of a statement. `table` and `box` show a query plan as a tree.
+    /// The writer for the rows of a statement. `table` shows a query plan as a tree.
     func writer(of sql: String, _ columns: [String], layout: Layout = Layout()) throws -> any RowWriter {
-        let isForPeople = [.table, .box].contains(self)
-        return isForPeople && PlanWriter.isFor(sql, columns) ? PlanWriter() : try writer(columns, layout: layout)
+        self == .table && PlanWriter.isFor(sql, columns) ? PlanWriter() : try writer(columns, layout: layout)
     }
 
     /// The writer for a result with these columns.
     func writer(_ columns: [String], layout: Layout = Layout()) throws -> any RowWriter {
         let writer: any RowWriter = switch self {
         case .table: TableWriter(columns, layout: layout)
-        case .box: TableWriter(columns, shape: .box, layout: layout)
-        case .markdown: TableWriter(columns, shape: .markdown, layout: layout)
+        case .markdown: TableWriter(columns, isMarkdown: true, layout: layout)
         case .lines: LinesWriter(columns, layout: layout)
         case .list: ListWriter(layout: layout)
         case .json: JSONWriter(columns)
@@ -46,8 +46,6 @@ struct Layout {
     /// The text between values and after a row, in `list`, `csv` and `tsv`; nil for the format's own.
     var separator: String?
     var rowSeparator: String?
-    /// The widths of columns in `table` and `box`, in characters: negative aligns to the right, 0 and what is missing is automatic.
-    var widths: [Int] = []
 }
 
 /// The options of commands that show rows, where `--json` has no other meaning.
@@ -56,7 +54,7 @@ struct OutputOptions: ParsableArguments {
         name: .customLong("format"),
         help: ArgumentHelp(
             """
-            The format: table, box, markdown, lines (a line for each value), list, json (an array of objects), jsonl (an object \
+            The format: table, markdown, lines (a line for each value), list, json (an array of objects), jsonl (an object \
             on each line), csv, tsv (both with a header), and insert or quote (SQL).
             """, valueName: "format"))
     private var named: OutputFormat?

@@ -6,7 +6,6 @@ import SQLCipherKit
 enum DotCommand: String, CaseIterable {
     case attach, backup, bail, changes, databases, detach, dump, echo, headers, help, `import`, indexes, mode, nullvalue, once
     case open, output, parameter, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
-    case width
 
     /// Other names, from SQLite's shell.
     private static let synonyms: [String: DotCommand] = [
@@ -64,8 +63,6 @@ enum DotCommand: String, CaseIterable {
         case .tables:
             (".tables [PATTERN]", "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)")
         case .timer: (".timer on|off", "whether to show how long each statement takes")
-        case .width:
-            (".width [NUMBER…]", "the widths of columns in table and box; 0 is automatic, a negative one aligns to the right")
         }
     }
 
@@ -74,7 +71,7 @@ enum DotCommand: String, CaseIterable {
         switch self {
         case .attach, .backup, .import, .once, .open, .output, .read, .restore, .save, .shell: true
         case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter,
-            .print, .quit, .schema, .separator, .show, .tables, .timer, .width: false
+            .print, .quit, .schema, .separator, .show, .tables, .timer: false
         }
     }
 
@@ -363,10 +360,6 @@ extension DotCommand {
         case (.separator, 1), (.separator, 2):
             shell.layout.separator = words[0].unquoted.unescaped
             shell.layout.rowSeparator = words.count == 2 ? words[1].unquoted.unescaped : nil
-        case (.width, _):
-            let widths = words.map { Int($0) }
-            guard widths.allSatisfy({ $0.map { abs($0) <= 10_000 } ?? false }) else { return false }
-            shell.layout.widths = widths.compactMap(\.self)
         case (.mode, 0): Output.line("the format is \(shell.format.rawValue); there are \(OutputFormat.names)")
         case (.mode, 1), (.mode, 2):
             guard let format = OutputFormat(argument: words[0]) else {
@@ -391,7 +384,6 @@ extension DotCommand {
             (.nullvalue, layout.null.map { "\"\($0)\"" } ?? "the format's own"),
             (.open, shell.path),
             (.separator, layout.separator.map { "\"\($0.onOneLine)\"" } ?? "the format's own"), (.timer, isOn(shell.showsTime)),
-            (.width, layout.widths.map(String.init).joined(separator: " ")),
         ]
         for (command, value) in settings { Output.line(command.rawValue.padded(toColumns: 11) + value.onOneLine) }
     }
