@@ -236,7 +236,6 @@ struct ImportCommand: FileCommand {
     ) throws {
         var found = content.report
         found.columns = columns.list
-        for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
         done.append(Self.sourceForm.object(found.values(file)))
         let db = try Connection(.memory)
         let table = try RowTable(db, creating: file.table, plan: file.plan, columns)
@@ -270,7 +269,6 @@ struct ImportCommand: FileCommand {
         case .table(let table):
             defer { committed += table.committed }
             try table.run(db, rowsPerBatch: batch) { file, found in
-                for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
                 done.sources.append(Self.sourceForm.object(found.values(file)))
                 if !report.json { for line in found.lines(file) { Output.line(line.onOneLine) } }
             }

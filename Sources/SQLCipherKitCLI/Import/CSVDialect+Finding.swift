@@ -14,8 +14,6 @@ struct CSVOptions {
     var skip = 0
     /// Fields without quotes that are NULL.
     var nulls: [[UInt8]] = []
-    /// True if columns get other names where several have the same.
-    var renames = false
 }
 
 extension CSVDialect {

@@ -18,8 +18,6 @@ final class CSVReader: RecordReader {
     var resumeLine: Int { scanner.nextLine }
     var columns: [String]? { names.names }
     var isCompressed: Bool { bytes.isCompressed }
-    /// Names that were given to columns in place of their own.
-    private var renamed: [String] = []
 
     /// - Parameter usual: the delimiter that the file's name suggests.
     init(_ bytes: InputReader, _ options: CSVOptions, usual: UInt8) throws {
@@ -37,7 +35,6 @@ final class CSVReader: RecordReader {
             if names.contains(where: { $0.utf8.contains(0) }) {
                 throw Failure("its first line has NUL characters: it is not CSV in UTF-8")
             }
-            if options.renames { names = renaming(names) }
             self.names = ColumnList(names)
         } else {
             names = ColumnList(record.fields.indices.map { "column\($0 + 1)" })
@@ -55,22 +52,6 @@ final class CSVReader: RecordReader {
                     + "without names fills in order: use --ragged pad, or --header if the first line has names")
         }
         self.names = ColumnList(names)
-    }
-
-    /// Gives columns whose names are there already other ones.
-    private func renaming(_ names: [String]) -> [String] {
-        var taken = Set(names.map(\.sqlName))
-        var seen: Set<[UInt8]> = []
-        return names.map { name in
-            if seen.insert(name.sqlName).inserted { return name }
-            var number = 2
-            while taken.contains("\(name)_\(number)".sqlName) { number += 1 }
-            let other = "\(name)_\(number)"
-            taken.insert(other.sqlName)
-            seen.insert(other.sqlName)
-            renamed.append(other)
-            return other
-        }
     }
 
     func resume(at offset: Int, line: Int) throws {
@@ -120,10 +101,6 @@ final class CSVReader: RecordReader {
             }
         }
         return values
-    }
-
-    var warnings: [String] {
-        renamed.isEmpty ? [] : ["columns with the name of another: now \(renamed.joined(separator: ", "))"]
     }
 
     var description: String {

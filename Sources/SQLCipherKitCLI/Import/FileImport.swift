@@ -22,7 +22,6 @@ struct FileImport {
         /// The way in which the file was read, and its target.
         var reading = ""
         var columns: [ImportColumns.Column] = []
-        var warnings: [String] = []
     }
 
     /// The content of a file that was read to its end.
@@ -113,7 +112,6 @@ struct FileImport {
         report.duration = rate.elapsed
         report.skipped = reader.skipped
         report.reading = reader.description
-        report.warnings = reader.warnings
         return report
     }
 
@@ -169,7 +167,6 @@ struct FileImport {
         }
         content.report.skipped = reader.skipped
         content.report.reading = reader.description
-        content.report.warnings = reader.warnings
         return content
     }
 

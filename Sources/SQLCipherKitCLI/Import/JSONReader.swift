@@ -58,7 +58,6 @@ final class JSONReader: RecordReader {
 
     /// In a file of few lines, the line does not tell which element it is.
     var element: Int? { form == .lines ? nil : elements }
-    let warnings: [String] = []
 
     func resume(at offset: Int, line: Int) throws {
         try bytes.seek(to: offset)

@@ -49,8 +49,6 @@ protocol RecordReader: AnyObject {
     var description: String { get }
     /// The number of the last record, where its line does not tell which one it is.
     var element: Int? { get }
-    /// The warnings for the user.
-    var warnings: [String] { get }
     /// Gives the columns of records whose names are not in the input those of a table, by their position.
     func takeNames(_ names: [String]) throws
     /// Continues after a record that an earlier run has read.

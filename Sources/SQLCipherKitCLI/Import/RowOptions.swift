@@ -29,9 +29,6 @@ struct RowOptions: ParsableArguments {
             valueName: "texts"))
     var nulls: [String] = []
 
-    @Flag(help: "Give CSV columns with the name of another column a name with a number.")
-    var rename = false
-
     @Flag(help: """
         Take a CSV field for a number only if the number, written again, is the same text: not 1.10 or 1e5.
         """)
@@ -84,8 +81,7 @@ struct RowOptions: ParsableArguments {
             delimiter: try delimiter.map { $0 == "tab" ? 0x09 : try Self.byte($0, "--delimiter", or: "tab") },
             quote: quote == "none" ? nil : try Self.byte(quote, "--quote", or: "none"),
             hasHeader: header, ragged: ragged, keepsText: text, skip: skip,
-            nulls: nulls.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { Array($0.utf8) },
-            renames: rename)
+            nulls: nulls.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { Array($0.utf8) })
     }
 
     /// A file to import with these options.

@@ -155,7 +155,8 @@ final class RowTable {
         var seen: Set<[UInt8]> = []
         for column in columns where !seen.insert(column.sqlName).inserted {
             throw Failure(
-                "two values are named \(column), and a table cannot have two columns of one name: --rename changes one in CSV")
+                "two values are named \(column), and a table cannot have two columns of one name: for CSV, --no-header --skip 1 "
+                    + "names the columns column1, column2 and so on")
         }
     }
 }
