@@ -10,10 +10,6 @@ struct ImportColumns {
         var isFixed = false
         /// The forms of all values.
         fileprivate(set) var forms: ValueForms = []
-        /// The forms of the values other than words that programs write for a missing value.
-        fileprivate var others: ValueForms = []
-        /// The words for a missing value that the column has.
-        private var missing: Set<String> = []
         /// The line of the first value that is text but could have been a number.
         private var textLine: Int?
 
@@ -31,7 +27,6 @@ struct ImportColumns {
             case .numeric where rules.isByValue: [.integer, .long, .real, .reshaped]
             case .numeric: rules.keepsNumbersApart ? [.integer, .long, .real, .wholeReal] : [.integer, .long, .real]
             }
-            others = forms
         }
 
         /// Takes a value into account.
@@ -41,42 +36,23 @@ struct ImportColumns {
             let found: ValueForms
             switch record.values[index] {
             case .null, .value(.null): return []
-            case .field where type == .text && others.contains(.text): return .text
+            case .field where type == .text && forms.contains(.text): return .text
             case .field(let place):
                 found = record.bytes.withUnsafeBytes {
                     .of(field: UnsafeRawBufferPointer(rebasing: $0[place]), strict: rules.isStrict)
                 }
-                if found == .text { return noteText(record.text(place), line) }
+                if found == .text, !forms.contains(.text), Double(record.text(place))?.isNaN == false { textLine = line }
             case .text: found = .text
             case .value(let value): found = .of(value)
             }
             forms.formUnion(found)
-            others.formUnion(found)
             return found
         }
 
-        private mutating func noteText(_ text: String, _ line: Int) -> ValueForms {
-            forms.formUnion(.text)
-            if Self.wordsForNothing.contains(text) {
-                missing.insert(text)
-                return .text
-            }
-            if !others.contains(.text), Double(text) != nil { textLine = line }
-            others.formUnion(.text)
-            return .text
-        }
-
-        /// Words that programs write for a missing value.
-        private static let wordsForNothing: Set = ["NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "\\N", "-", ".", "?"]
-
         /// The column's name and type, and why it is text if it could have been numbers.
         var description: String {
-            var reason = ""
-            if type == .text, let textLine { reason = " (a number would change line \(textLine.grouped))" }
-            if type == .text, !isFixed, !missing.isEmpty, !others.isEmpty, !others.contains(.text) {
-                reason = " (numbers with --null '\(missing.sorted().joined(separator: ","))')"
-            }
-            return "\(name) \(type.rawValue)\(reason)"
+            let reason = type == .text ? textLine.map { " (a number would change line \($0.grouped))" } : nil
+            return "\(name) \(type.rawValue)\(reason ?? "")"
         }
     }
 
