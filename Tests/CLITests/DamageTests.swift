@@ -24,7 +24,7 @@ import TestSupport
 
     @Test func recoverSavesReadableRows() throws {
         let whole = try Tool.run(["recover", database, rescued] + Tool.key)
-        #expect(whole.status == 0 && whole.output == "t: 500 rows\nlost pages: none\n", "\(whole)")
+        #expect(whole.status == 0 && whole.output.hasPrefix("what   name  rows  lost_rows  lost_pages  message\n"), "\(whole)")
         try Tool.run(["recover", database, rescued] + Tool.key).expectFailure(1, "b.db", "already exists")
         try FileManager.default.removeItem(atPath: rescued)
         #expect(try Tool.run(["recover", database, rescued, "--json"] + Tool.key).output == """
@@ -36,9 +36,9 @@ import TestSupport
         var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         bytes[4096 * 5 + 100] ^= 1
         try bytes.write(to: URL(fileURLWithPath: database))
-        let damaged = try Tool.run(["recover", database, rescued, "--new-key", "env:OTHER"] + Tool.key,
+        let damaged = try Tool.run(["recover", database, rescued, "--new-key", "env:OTHER", "--format", "csv"] + Tool.key,
             environment: ["OTHER": "other"])
-        #expect(damaged.status == 4 && damaged.output.contains("lost pages 6\n") && damaged.errorLines.count == 1, "\(damaged)")
+        #expect(damaged.status == 4 && damaged.output.contains(",\"6\",\n") && damaged.errorLines.count == 1, "\(damaged)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == bytes && folder.names() == ["a.db", "b.db"])
         let count = try Connection(.file(rescued), key: .passphrase("other")).fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
         #expect(count > 400 && count < 500)
@@ -50,8 +50,8 @@ import TestSupport
         var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         bytes.replaceSubrange(0..<4096, with: Data(count: 4096))
         try bytes.write(to: URL(fileURLWithPath: database))
-        let outcome = try Tool.run(["recover", database, rescued] + Tool.key)
-        #expect(outcome.status == 4 && outcome.output.contains("t: 500 rows\n"), "\(outcome)")
+        let outcome = try Tool.run(["recover", database, rescued, "--format", "csv"] + Tool.key)
+        #expect(outcome.status == 4 && outcome.output.contains("\ntable,t,500,"), "\(outcome)")
         #expect(try Connection(.file(rescued), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 500)
     }
 
@@ -60,9 +60,9 @@ import TestSupport
     @Test func recoverLosesOnlyThePageOfABadSector() throws {
         var info = stat()
         try #require(stat(database, &info) == 0)
-        let outcome = try Tool.runProgram(["recover", database, rescued] + Tool.key,
+        let outcome = try Tool.runProgram(["recover", database, rescued, "--format", "csv"] + Tool.key,
             environment: ["LD_PRELOAD": FaultLibrary.path(), "FAULT_SECTOR": "\(info.st_ino) \(4096 * 5 + 512)"])
-        #expect(outcome.status == 4 && outcome.output.contains("lost pages 6\n"), "\(outcome)")
+        #expect(outcome.status == 4 && outcome.output.contains(",\"6\",\n"), "\(outcome)")
         let count = try Connection(.file(rescued), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
         #expect(count > 400 && count < 500)
     }
@@ -85,7 +85,7 @@ import TestSupport
     @Test func identifyPrintsVersionAndSettings() throws {
         let outcome = try Tool.run(["identify", database] + Tool.key)
         #expect(outcome.status == 0
-            && outcome.output.hasPrefix("encrypted by SQLCipher, with the settings of version 4\npage_size 4096\n"), "\(outcome)")
+            && outcome.output.hasPrefix("kind              encrypted\nversion           4\npage_size         4096\n"), "\(outcome)")
         #expect(try Tool.run(["identify", database, "--json"] + Tool.key).output == """
             [{"kind":"encrypted","version":"4","page_size":4096,"kdf_algorithm":"SHA512","kdf_rounds":256000,"hmac_algorithm":"SHA512","plaintext_header":0,"options":""}]
 
@@ -100,15 +100,15 @@ import TestSupport
         try Tool.run(["query", foreign, "SELECT 1"] + Tool.key).expectFailure(3, "SQLCipher 1 to 4")
         let plain = folder.path("plain.db")
         try Connection(.file(plain), key: .plaintext).execute("CREATE TABLE t(x)")
-        #expect(try Tool.run(["identify", plain] + Tool.key).output == "plaintext SQLite database\n")
+        #expect(try Tool.run(["identify", plain] + Tool.key).output == "kind  plaintext\n")
     }
 
     @Test func identifyNamesWeaknesses() throws {
         let strong = try Tool.run(["identify", database] + Tool.key)
-        #expect(!strong.output.contains("weakness"), "\(strong)")
+        #expect(strong.errors == "", "\(strong)")
         let old = folder.path("old.db")
         try Connection(.file(old), key: .passphrase("p", cipher: .sqlCipher3)).execute("CREATE TABLE t(x)")
         let outcome = try Tool.run(["identify", old, "--key-env", "OTHER"], environment: ["OTHER": "p"])
-        #expect(outcome.output.contains("\nweakness a passphrase is derived with 64000 rounds"), "\(outcome)")
+        #expect(outcome.errors.contains("old.db: a passphrase is derived with 64000 rounds"), "\(outcome)")
     }
 }

@@ -87,7 +87,7 @@ import TestSupport
             // The purpose of the command.
             #expect(outcome.status == 0, comment)
         } else if substitute == .plaintext, name == "identify" {
-            #expect(outcome.output == "plaintext SQLite database\n")
+            #expect(outcome.output == "kind  plaintext\n")
         } else if substitute == .older {
             // Nothing but the slots tells it from the right one.
             #expect(Self.refusing.contains(name) ? outcome.status == 3 : [0, 1, 4].contains(outcome.status), comment)
@@ -150,7 +150,7 @@ import TestSupport
         let identified = try await run(["identify", "DB"] + Tool.key, isRaw: isRaw)
         #expect(identified.status == 4 && identified.errors.contains("authentication is missing"), "\(identified)")
         #expect(!identified.output.contains("version") && !identified.output.contains("options"), "\(identified)")
-        #expect(identified.output.contains("page_authentication none: authentication is missing\n"))
+        #expect(!identified.output.contains("hmac_algorithm"))
         let rows = try await run(["identify", "DB", "--json"] + Tool.key, isRaw: isRaw)
         #expect(rows.status == 4 && rows.output.contains(#""version":null"#) && rows.output.contains(#""options":null"#), "\(rows)")
         let migrated = try await run(["migrate", "DB"] + Tool.key, isRaw: isRaw)

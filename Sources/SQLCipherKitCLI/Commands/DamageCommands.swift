@@ -7,8 +7,8 @@ struct RecoverCommand: FileCommand {
         commandName: "recover",
         abstract: "Copy the readable part of a damaged database into a new one.",
         discussion: """
-            Copies every row that is on an intact page. Damaged pages are listed; the status is 4 if rows, tables or other objects \
-            are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into the table \
+            Copies every row that is on an intact page. The output has a row for each finding; the status is 4 if rows, tables or \
+            other objects are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into the table \
             lost_and_found, and the remains of a lost row, such as the columns that an index has, into lost_and_found_TABLE. The \
             damaged file is never written to. A lost first page and a lost schema are taken from the file DATABASE-recovery, if \
             backup has made it. Other programs must not use the damaged file. The new file has the same key unless --new-key gives \
@@ -43,7 +43,7 @@ struct RecoverCommand: FileCommand {
         let report = try DatabaseConverter.salvage(
             fileAt: file.path, key: key, to: target, newKey: newKey, configuration: configuration,
             progress: ProgressBar.rewriting("Recovering"))
-        if output.format == nil { describe(report) } else { try write(report) }
+        try write(report)
         guard report.isComplete else {
             throw Failure("\(file.path) has lost data; everything else is in \(target)", status: .different)
         }
@@ -55,7 +55,7 @@ struct RecoverCommand: FileCommand {
         var rows = report.tables.map { table -> [SQLValue] in
             [
                 "table", .text(table.name), .integer(Int64(table.rows)), .integer(Int64(table.lostRows)), pages(table.lostPages),
-                table.partialRows == 0 ? .null : .text(partial(table)),
+                table.partialRows == 0 ? .null : .text(table.partialRows.counted("other row") + " in part"),
             ]
         }
         if report.unassignedRows > 0 {
@@ -69,34 +69,6 @@ struct RecoverCommand: FileCommand {
         rows.append(["all", .null, .null, .null, pages(report.lostPages), .null])
         try output.write(Self.form.keys, rows)
     }
-
-    private func describe(_ report: DatabaseConverter.SalvageReport) {
-        for table in report.tables { Output.line(describe(table)) }
-        for object in report.lostObjects {
-            let what = report.hasPart(of: object) ? "created without a part of its definition" : "not created"
-            Output.line("\(object.name.onOneLine): \(what), \(object.message.onOneLine)")
-        }
-        for name in report.rebuiltIndexes { Output.line("\(name.onOneLine): index rebuilt") }
-        if !report.lostSchemaPages.isEmpty {
-            Output.line("schema: lost pages \(list(report.lostSchemaPages)), tables may be missing")
-        }
-        if report.unassignedRows > 0 { Output.line("lost_and_found: \(report.unassignedRows) rows of unknown tables") }
-        Output.line("lost pages: \(report.lostPages.isEmpty ? "none" : list(report.lostPages))")
-    }
-
-    private func describe(_ table: DatabaseConverter.SalvageReport.Table) -> String {
-        var text = "\(table.name.onOneLine): \(table.rows) row\(table.rows == 1 ? "" : "s")"
-        if !table.lostPages.isEmpty { text += ", lost pages \(list(table.lostPages))" }
-        if table.lostRows > 0 { text += ", \(table.lostRows) lost row\(table.lostRows == 1 ? "" : "s")" }
-        if table.partialRows > 0 { text += ", \(partial(table))" }
-        return text
-    }
-
-    private func partial(_ table: DatabaseConverter.SalvageReport.Table) -> String {
-        "\(table.partialRows) other row\(table.partialRows == 1 ? "" : "s") in part"
-    }
-
-    private func list(_ pages: [Int]) -> String { pages.map(String.init).joined(separator: ", ") }
 }
 
 extension DatabaseConverter.SalvageReport {
@@ -132,15 +104,15 @@ struct IdentifyCommand: FileCommand {
     func run() throws {
         let key = try file.unlock(.readOnly)
         switch try DatabaseConverter.identify(fileAt: file.path, key: key, limits: .ofTheTool(for: file.path)) {
-        case .empty: try show("empty", "empty")
-        case .plaintext: try show("plaintext", "plaintext SQLite database")
+        case .empty: try show("empty")
+        case .plaintext: try show("plaintext")
         case .encrypted(let version, let settings):
             // Scripts pass the options on: for a forged file they would be the forger's.
             let isAskedFor = settings.usesHMAC || key?.cipher?.usesHMAC == false
-            if output.format == nil {
-                describe(version, settings, isAskedFor)
-            } else {
-                try show("encrypted", "", version.map { "\($0)" }, settings, isAskedFor ? settings.options : nil)
+            try show("encrypted", version.map { "\($0)" }, settings, isAskedFor ? settings.options : nil)
+            for weakness in settings.weaknesses {
+                if case .keyDerivation = weakness, file.key.isRaw { continue }
+                if isAskedFor { Output.error("\(file.path.onOneLine): \(weakness)") }
             }
             guard isAskedFor else {
                 throw Failure(
@@ -163,30 +135,17 @@ struct IdentifyCommand: FileCommand {
         }
     }
 
-    private func describe(_ version: Int?, _ settings: CipherConfiguration, _ showsOptions: Bool) {
-        Output.line("encrypted by SQLCipher\(version.map { ", with the settings of version \($0)" } ?? "")")
-        Output.line("page_size \(settings.pageSize)")
-        Output.line("key_derivation PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations) rounds")
-        let hmac = settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none: authentication is missing"
-        Output.line("page_authentication \(hmac)")
-        if settings.plaintextHeaderSize > 0 { Output.line("plaintext_header \(settings.plaintextHeaderSize) bytes") }
-        if showsOptions { Output.line("options \(settings.options.isEmpty ? "none needed" : settings.options)") }
-        for weakness in settings.weaknesses {
-            if case .keyDerivation = weakness, file.key.isRaw { continue }
-            Output.line("weakness \(weakness)")
-        }
-    }
-
     private func show(
-        _ kind: String, _ words: String, _ version: String? = nil, _ settings: CipherConfiguration? = nil, _ options: String? = nil
+        _ kind: String, _ version: String? = nil, _ settings: CipherConfiguration? = nil, _ options: String? = nil
     ) throws {
-        guard output.format != nil else { return Output.line(words) }
         let values: [SQLValue] = [
             .text(kind), version.map { .text($0) } ?? .null, settings.map { .integer(Int64($0.pageSize)) } ?? .null,
             settings.map { .text($0.kdfAlgorithm.rawValue) } ?? .null, settings.map { .integer(Int64($0.kdfIterations)) } ?? .null,
             settings.map { $0.usesHMAC ? .text($0.hmacAlgorithm.rawValue) : .null } ?? .null,
             settings.map { .integer(Int64($0.plaintextHeaderSize)) } ?? .null, options.map { .text($0) } ?? .null,
         ]
-        try output.write(Self.form.keys, [values])
+        // A person needs no names of what the file does not have.
+        let shown = zip(Self.form.keys, values).filter { output.format != nil || !$1.isNull }
+        try output.write(shown.map(\.0), [shown.map(\.1)], default: .lines)
     }
 }
