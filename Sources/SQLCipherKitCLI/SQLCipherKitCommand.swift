@@ -18,7 +18,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
               0  success
               1  failure, or search found nothing
               3  wrong or missing key, or a file that is not a database
-              4  verify or identify found a problem, recover lost data, erase left data behind, diff or residue found something
+              4  verify or identify found a problem, recover lost data, erase left data behind, diff found a difference
               5  the store of a replica is in an earlier state than before, or has another history
               6  verify found no problem, and could not check everything
               64  wrong usage
@@ -54,8 +54,8 @@ package struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self,
                     BackupCommand.self,
-                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, ResidueCommand.self,
-                    SpaceCommand.self, DiffCommand.self,
+                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, SpaceCommand.self,
+                    DiffCommand.self,
                 ]),
             CommandGroup(name: "Replication", subcommands: [ReplicateCommand.self, ReplicasCommand.self, SyncCommand.self]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),

@@ -61,7 +61,6 @@ import TestSupport
         "restore": Case(arguments: ["restore", "DB", "@copy.db"] + raw, first: [["backup", "DB", "@copy.db"] + raw], statusOfNoFile: nil),
         "vacuum": Case(arguments: ["vacuum", "DB"] + raw),
         "erase": Case(arguments: ["erase", "DB"] + raw),
-        "residue": Case(arguments: ["residue", "DB", "Bakery"] + raw),
         "space": Case(arguments: ["space", "DB"] + raw),
         "replicate": Case(arguments: ["replicate", "DB", "@store", "--once"] + raw, first: [log]),
         "replicas": Case(

@@ -6,7 +6,7 @@ import TestSupport
 @Suite struct UsageTests {
     static let commands = [
         "create", "dump", "import", "search", "query", "shell", "schema", "vectors", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
-        "verify", "backup", "restore", "vacuum", "erase", "residue", "space", "diff", "replicate", "replicas", "sync",
+        "verify", "backup", "restore", "vacuum", "erase", "space", "diff", "replicate", "replicas", "sync",
         "tour", "version",
     ]
 

@@ -45,7 +45,7 @@ struct QueryCommand: ReadingCommand {
     var write = false
 
     func run() throws {
-        let text = try sql == "-" ? StandardInput.text("the SQL") : sql
+        let text = try sql == "-" ? StandardInput.text() : sql
         let db = try attachments.open(file, write ? .readWrite : .readOnly)
         try db.register(.regularExpressions())
         let statements = try ScriptRunner.statements(of: text)

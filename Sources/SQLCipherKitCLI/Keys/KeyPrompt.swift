@@ -22,33 +22,18 @@ enum KeyPrompt {
         let missing = Failure(
             "no key: there is no terminal to ask on, and none of --key-file, --key-env, --key-fd and --key-credential is given",
             status: .key)
-        return try withTerminal(else: missing) { terminal in
-            let first = try TerminalMode.hidingInput(terminal) { try line(terminal, question) }
-            if let again {
-                let second = try TerminalMode.hidingInput(terminal) { try line(terminal, again) }
-                let isSame = first.withUnsafeBytes { a in second.withUnsafeBytes { b in a.elementsEqual(b) } }
-                guard isSame else { throw Failure("the two keys are not the same", status: .key) }
-            }
-            return try source(first, encoding)
-        }
-    }
-
-    /// Asks for another text that must not be visible on the screen or in the shell's history.
-    static func text(_ question: String) throws -> String {
-        try withTerminal(else: Failure("there is no terminal for a prompt: give a text, or -", status: .usage)) { terminal in
-            try TerminalMode.hidingInput(terminal) { try line(terminal, question) }.withUnsafeBytes { bytes in
-                String(decoding: bytes.prefix { $0 != 0 && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-            }
-        }
-    }
-
-    /// Lends the terminal itself, so that standard input and output stay free for data.
-    private static func withTerminal<R>(else failure: Failure, _ body: (Int32) throws -> R) throws -> R {
         let own = Invocation.current.openTerminal()
         defer { if own >= 0 { close(own) } }
+        // The terminal itself, so that standard input and output stay free for data.
         let terminal = own >= 0 ? own : Invocation.current.input
-        guard Terminal.isTerminal(terminal) else { throw failure }
-        return try body(terminal)
+        guard Terminal.isTerminal(terminal) else { throw missing }
+        let first = try TerminalMode.hidingInput(terminal) { try line(terminal, question) }
+        if let again {
+            let second = try TerminalMode.hidingInput(terminal) { try line(terminal, again) }
+            let isSame = first.withUnsafeBytes { a in second.withUnsafeBytes { b in a.elementsEqual(b) } }
+            guard isSame else { throw Failure("the two keys are not the same", status: .key) }
+        }
+        return try source(first, encoding)
     }
 
     /// Reads the typed line, padded with zeros.
