@@ -82,12 +82,6 @@ import TestSupport
         #expect(outcome.output.contains("row 1  Sponge\n"), "\(outcome.errors)")
         #expect(outcome.output.hasSuffix("2 hits\n"))
         try search("light", "--in", "nope").expectFailure(1, "no full-text table nope")
-        // A full-text table of an attached database.
-        let other = sample.folder.path("other.db")
-        try Tool.run(["create", other] + Tool.key).expectSuccess()
-        let attached = try Tool.run(
-            ["search", other, "sponge", "--in", "c.cake_search", "--attach", "c=\(sample.database)", "--attach-key", "c=same"] + Tool.key)
-        #expect(attached.output.contains("[Sponge]"), "\(attached.errors)")
     }
 
     @Test func searchWithoutIndexFails() throws {

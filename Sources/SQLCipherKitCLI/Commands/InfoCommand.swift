@@ -22,11 +22,10 @@ struct InfoCommand: ReadingCommand {
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup(title: "Key") var settings: SettingsSearch
-    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let db = try attachments.open(file, .readOnly)
+        let db = try file.open(.readOnly)
         var members: [(String, SQLValue)] = [("file", .text(file.path))]
         // For an encrypted database the pragma returns text.
         let pageSize = try Int64(db.main.pageSize)

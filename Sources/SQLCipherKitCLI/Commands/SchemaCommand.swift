@@ -18,7 +18,6 @@ struct SchemaCommand: ReadingCommand {
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup(title: "Key") var settings: SettingsSearch
-    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("Show only these tables, with their indexes and triggers, and these views.", valueName: "name"))
     var names: [String] = []
@@ -26,7 +25,7 @@ struct SchemaCommand: ReadingCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        let parts = try SchemaListing.parts(attachments.open(file, .readOnly), names)
+        let parts = try SchemaListing.parts(file.open(.readOnly), names)
         guard report.json else {
             for part in parts { Output.data(part.statement) }
             return

@@ -30,7 +30,6 @@ struct SearchCommand: ReadingCommand {
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup(title: "Key") var settings: SettingsSearch
-    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("What to search for.", valueName: "words"))
     var words: [String]
@@ -53,7 +52,7 @@ struct SearchCommand: ReadingCommand {
     }
 
     func run() throws {
-        let db = try attachments.open(file, .readOnly)
+        let db = try file.open(.readOnly)
         let index = try SearchedTable(db, named: table, path: file.path)
         let result = try index.search(words, languages: Set(language), limit: limit)
         let (hits, total) = (result.hits, result.total.count)

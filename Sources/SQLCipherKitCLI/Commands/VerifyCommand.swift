@@ -6,7 +6,7 @@ struct VerifyCommand: ReadingCommand {
         commandName: "verify",
         abstract: "Check every page, the structure and the foreign keys of a database.",
         discussion: """
-            Reads the whole file, and all attached files. Every changed bit is found; an older version of the whole file is not \
+            Reads the whole file. Every changed bit is found; an older version of the whole file is not \
             recognized as such. CHECK constraints are not tried, because SQLite does that only in a file that it may write. The \
             status is 4 if there are problems, which are shown; missing page authentication is a \
             problem. It is 6 if no problem was found, but tables need a collation, a function, a tokenizer or a \
@@ -24,43 +24,31 @@ struct VerifyCommand: ReadingCommand {
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup(title: "Key") var settings: SettingsSearch
-    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
     @Flag(help: "Skip the comparison of indexes with their tables.")
     var quick = false
 
     func run() throws {
-        var rows: [[SQLValue]] = []
-        var pages = 0
         let db: Connection
-        do { db = try attachments.open(file, .readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
+        do { db = try file.open(.readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
             // A file that is too damaged to open is reported in the same form.
             try output.write(Self.form.keys, [[.text("main"), .text(error.message)]])
             throw Self.damage(1)
         }
-        var isOnlyReferences = true, unchecked = 0
-        for schema in try db.schemas() where schema.name != "temp" {
-            let report = try schema.verify(quick: quick, limits: .ofTheTool(for: schema.path ?? file.path))
-            pages += report.pageCount
-            isOnlyReferences = isOnlyReferences && report.problems.allSatisfy(\.isReference)
-            rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
-            unchecked += report.unchecked.count
-            for part in report.unchecked {
-                Output.error("could not check \(schema.name).\(part.name): \(part.reason)".onOneLine)
-            }
-            if !report.isAuthenticated, !report.problems.contains(.noAuthentication) {
-                Output.error(
-                    "\(schema.name.onOneLine): its pages have no authentication codes, so changes to them may go unnoticed")
-            }
+        let report = try db.main.verify(quick: quick, limits: .ofTheTool(for: file.path)), problems = report.problems
+        for part in report.unchecked { Output.error("could not check main.\(part.name): \(part.reason)".onOneLine) }
+        if !report.isAuthenticated, !problems.contains(.noAuthentication) {
+            Output.error("\(file.path.onOneLine): its pages have no authentication codes, so changes to them may go unnoticed")
         }
+        let rows = problems.map { [SQLValue.text("main"), .text($0.sentence)] }
         if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }
-        guard rows.isEmpty else { throw Self.damage(rows.count, isOnlyReferences) }
-        guard unchecked == 0 else {
+        guard rows.isEmpty else { throw Self.damage(rows.count, problems.allSatisfy(\.isReference)) }
+        guard report.unchecked.isEmpty else {
             throw Failure(
-                "no problem found, but \(unchecked.counted("table")) could not be checked, which only the program that made the "
-                    + "database can do", status: .unchecked)
+                "no problem found, but \(report.unchecked.count.counted("table")) could not be checked, which only the program that "
+                    + "made the database can do", status: .unchecked)
         }
-        if output.format == nil { Output.line("no problems: \(pages.counted("page")) checked") }
+        if output.format == nil { Output.line("no problems: \(report.pageCount.counted("page")) checked") }
     }
 
     private static func damage(_ problems: Int, _ isOnlyReferences: Bool = false) -> Failure {

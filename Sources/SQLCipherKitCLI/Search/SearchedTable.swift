@@ -7,20 +7,14 @@ struct SearchedTable {
     private var isOfDocuments: Bool { index.name == DocumentTable.index && columns == DocumentTable.indexColumns }
 
     /// - Parameters:
-    ///   - name: the table, preceded by the name of its database and a dot if that is attached; nil for the only table.
+    ///   - name: the table; nil for the only one.
     ///   - path: the name of the database in errors.
     init(_ db: Connection, named name: String? = nil, path: String) throws {
-        var schema = db.main
-        var wanted = name
-        if let name, let dot = name.firstIndex(of: "."), let other = try db.schemas().first(where: { $0.name == name[..<dot] }) {
-            schema = other
-            wanted = String(name[name.index(after: dot)...])
-        }
-        let all = try schema.fullTextIndexes()
+        let all = try db.main.fullTextIndexes()
         let names = all.map(\.name).joined(separator: ", ")
-        if let wanted {
-            guard let found = all.first(where: { $0.name.sqlName == wanted.sqlName }) else {
-                throw Failure("\(path) has no full-text table \(wanted)" + (all.isEmpty ? "" : "; it has \(names)"))
+        if let name {
+            guard let found = all.first(where: { $0.name.sqlName == name.sqlName }) else {
+                throw Failure("\(path) has no full-text table \(name)" + (all.isEmpty ? "" : "; it has \(names)"))
             }
             index = found
         } else {
