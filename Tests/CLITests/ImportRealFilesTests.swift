@@ -92,7 +92,7 @@ import TestSupport
         #expect(try db.fullText("t0_search").search("two", limit: 5).hits.map(\.rowID).sorted() == [2, 4, 6])
     }
 
-    /// Columns that have the names of SQLite's row id, which wider types and a mirror use.
+    /// Columns that have the names of SQLite's row id, which wider types use.
     @Test func importAcceptsColumnsNamedLikeRowID() throws {
         let folder = try TemporaryFolder()
         let (database, file) = (folder.path("a.db"), folder.path("t.csv"))
@@ -105,12 +105,6 @@ import TestSupport
             let db = try Connection(.file(database))
             let list = names.joined(separator: " || ',' || ")
             #expect(try db.fetchAll(String.self, SQL(raw: "SELECT \(list) FROM \(table) WHERE x = 2 OR rowid IN ('2', 2)")).suffix(2) == [names.map { _ in "2" }.joined(separator: ","), names.map { _ in "007" }.joined(separator: ",")])
-            try Data("rowid,x\n1,a\n2,b\n".utf8).write(to: URL(fileURLWithPath: file))
-            let mirror = "m\(names.count)"
-            try Tool.run("import", database, file, "--table", mirror, "--pk", "x", "--mirror", "--no-key").expectSuccess()
-            try Data("rowid,x\n2,a\n".utf8).write(to: URL(fileURLWithPath: file))
-            try Tool.run("import", database, file, "--table", mirror, "--pk", "x", "--mirror", "--no-key").expectSuccess()
-            #expect(try db.fetchAll(String.self, SQL(raw: "SELECT rowid || x FROM \(mirror)")) == ["2a"])
         }
     }
 }

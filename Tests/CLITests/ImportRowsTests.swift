@@ -173,7 +173,7 @@ import TestSupport
         #expect(try folder.names() == ["t.csv", "u.csv"])
     }
 
-    @Test func importUpsertsReplacesAndMirrorsByKey() throws {
+    @Test func importUpsertsAndReplacesByKey() throws {
         let path = try file("t.csv", "k,v\n1,a\n2,b\n")
         try load(path, "--pk", "k").expectSuccess()
         _ = try file("t.csv", "k,v\n2,B\n3,c\n")
@@ -183,25 +183,20 @@ import TestSupport
         let other = try file("u.jsonl", "{\"k\":3,\"w\":5}\n")
         try load(other, "--table", "t", "--replace").expectSuccess()
         #expect(try rows("SELECT * FROM t WHERE k = 3") == [#"{"k":3,"v":null,"w":5}"#])
-        // Both files together are the table.
+        // Both files together are the table again.
         _ = try file("t.csv", "k,v\n2,B\n4,d\n")
-        let outcome = try load(path, other, "--table", "t", "--mirror")
-        #expect(outcome.expectSuccess().output.contains("removed 1 row that the input does not contain"))
-        #expect(try rows("SELECT k FROM t") == [#"{"k":2}"#, #"{"k":3}"#, #"{"k":4}"#])
-        _ = try file("t.csv", "k,v\n002,x\n")
-        try load(path, "--mirror", "--batch", "1").expectSuccess()
-        #expect(try rows("SELECT k, v FROM t") == [#"{"k":"002","v":"x"}"#])
-        // An export that failed leaves no bytes; one without rows leaves the names.
-        for name in ["t.csv", "u.jsonl"] { try load(try file(name, ""), "--table", "t", "--mirror").expectFailure(1, "is empty") }
-        #expect(try rows("SELECT k FROM t") == [#"{"k":"002"}"#])
-        _ = try file("t.csv", "k,v\n")
-        try load(path, "--mirror").expectSuccess()
-        #expect(try rows("SELECT k FROM t") == [])
+        try load(path, other, "--table", "t", "--fresh").expectSuccess()
+        #expect(try rows("SELECT k FROM t") == [#"{"k":2}"#, #"{"k":4}"#, #"{"k":3}"#])
+        try load(path, "--table", "t", "--mirror").expectFailure(64, "--fresh")
+        _ = try file("t.csv", "k\n2\n5\n")
+        try load(path, "--table", "keys", "--pk", "k", "--upsert").expectSuccess()
+        try load(path, "--table", "keys", "--upsert", "--again").expectSuccess()
+        #expect(try rows("SELECT k FROM keys") == [#"{"k":2}"#, #"{"k":5}"#])
         _ = try file("t.csv", "k,v\n002,x\n")
         try load(path, "--table", "w", "--upsert").expectFailure(64, "--pk")
         try load(path, "--table", "w", "--pk", "nope").expectFailure(64, "nope")
-        try load(path, "--upsert", "--mirror").expectFailure(64, "only one")
-        try load(try file("e.csv", "k,v\n,x\n"), "--table", "t", "--upsert").expectFailure(1, "line 2", "k is empty")
+        try load(path, "--upsert", "--replace").expectFailure(64, "only one")
+        try load(try file("e.csv", "k,v\n,x\n"), "--table", "keys", "--upsert").expectFailure(1, "line 2", "k is empty")
     }
 
     @Test func importReadsJSONArraysAndGzip() throws {

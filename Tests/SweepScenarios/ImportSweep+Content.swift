@@ -6,7 +6,7 @@ extension ImportSweep {
     private typealias State = (records: [String], noted: [Int])
 
     /// The states that batches may end in, including the first and the last state.
-    private func states(_ old: Records, _ new: Records) -> [State] {
+    private func states(_ old: Records, _ new: Records, removesGone: Bool) -> [State] {
         var texts = isMirror ? Dictionary(uniqueKeysWithValues: old.map { ($0.name, $0.text) }) : [:]
         func state(_ noted: [Int]) -> State { (texts.map { $0.key + " " + $0.value }.sorted(), noted) }
         var states = [state(isMirror ? [old.count, 1] : [])]
@@ -14,8 +14,8 @@ extension ImportSweep {
             texts[record.name] = record.text
             if (number + 1) % Self.rowsPerBatch == 0 { states.append(state([number + 1, 0])) }
         }
-        // With the last batch, a mirror removes rows whose source is gone.
-        texts = texts.filter { name, _ in new.contains { $0.name == name } }
+        // With the last batch, a mirror removes documents whose files are gone.
+        if removesGone { texts = texts.filter { name, _ in new.contains { $0.name == name } } }
         return states + [state([new.count, 1])]
     }
 
@@ -30,7 +30,8 @@ extension ImportSweep {
         let noted: (Int, Int)? = try !db.main.hasTable("sqlcipherkit_import")
             ? nil : db.fetchOne("SELECT rows, is_finished FROM sqlcipherkit_import")
         let ledger = noted.map { [$0.0, $0.1] } ?? []
-        let ofRows = states(Self.old.rows, Self.new.rows), ofDocuments = states(Self.old.documents, Self.new.documents)
+        let ofRows = states(Self.old.rows, Self.new.rows, removesGone: false)
+        let ofDocuments = states(Self.old.documents, Self.new.documents, removesGone: true)
         guard ofRows.contains(where: { $0.records == rows && $0.noted == ledger }) else {
             throw SweepScenario.Wrong(description: "there are \(rows.count) rows, and the ledger says \(ledger)")
         }
@@ -46,11 +47,13 @@ extension ImportSweep {
     /// Throws unless the rows are there, and the documents if `calls` is 2.
     func expectImported(_ calls: Int, _ db: Connection) throws {
         let rows = try records("rows", "number", "text", db), documents = try records("document", "path", "body", db)
-        guard rows == states(Self.old.rows, Self.new.rows).last?.records, try isIndexed("rows_search", rows.count, db) else {
+        guard rows == states(Self.old.rows, Self.new.rows, removesGone: false).last?.records,
+            try isIndexed("rows_search", rows.count, db)
+        else {
             throw SweepScenario.Wrong(description: "only \(rows.count) of the rows had been imported")
         }
         if calls < 2 { return }
-        guard documents == states(Self.old.documents, Self.new.documents).last?.records,
+        guard documents == states(Self.old.documents, Self.new.documents, removesGone: true).last?.records,
             try isIndexed("document_search", documents.count, db)
         else { throw SweepScenario.Wrong(description: "only \(documents.count) of the documents had been imported") }
     }

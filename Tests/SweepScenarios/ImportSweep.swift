@@ -51,10 +51,10 @@ struct ImportSweep {
     }
 
     private func commands(into path: String) -> [[String]] {
-        let options = ["--batch", "\(Self.rowsPerBatch)", "--raw-key", "--key-env", "SWEEP_KEY"] + (isMirror ? ["--mirror"] : [])
+        let options = ["--batch", "\(Self.rowsPerBatch)", "--raw-key", "--key-env", "SWEEP_KEY"]
         return [
-            ["import", path, rows, "--search", "text"] + options + (isMirror ? ["--pk", "number"] : []),
-            ["import", path, documents] + options,
+            ["import", path, rows, "--search", "text"] + options + (isMirror ? ["--pk", "number", "--upsert"] : []),
+            ["import", path, documents] + options + (isMirror ? ["--mirror"] : []),
         ]
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 import SQLCipherKit
 
-/// The tool's `import` of rows and documents in small batches: into an existing database, into a new database, and as a mirror of
-/// sources that have changed.
+/// The tool's `import` of rows and documents in small batches: into an existing database, into a new database, and of sources
+/// that have changed: rows by their key, and documents as a mirror of their folder.
 extension SweepScenario {
     static func importing(_ action: String, _ mode: String) throws -> SweepScenario? {
         guard ["import", "import-new", "import-mirror"].contains(action) else { return nil }

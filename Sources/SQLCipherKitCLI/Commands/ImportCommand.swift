@@ -38,7 +38,7 @@ struct ImportCommand: FileCommand {
               sqlcipherkit import notes.db ~/Documents
               sqlcipherkit import shop.db orders.csv customers.jsonl --search name,comment
               sqlcipherkit import shop.db orders-*.csv --table orders --types sum=real
-              sqlcipherkit import shop.db customers.csv --pk number --mirror
+              sqlcipherkit import shop.db customers.csv --fresh
               curl … | sqlcipherkit import log.db - --as jsonl --table log
 
             \(form), where sources is an array of objects: \(sourceForm.keys.joined(separator: ", "))
@@ -125,6 +125,9 @@ struct ImportCommand: FileCommand {
     @Flag(help: "Read hidden files and folders as well.")
     var hidden = false
 
+    @Flag(help: "Remove the documents of a folder whose files are gone.")
+    var mirror = false
+
     @OptionGroup var report: ReportOptions
 
     private var path: String { file.path }
@@ -133,6 +136,7 @@ struct ImportCommand: FileCommand {
         // SQLite's texts have at most 1,000,000,000 bytes.
         guard (1...900).contains(maxSize) else { throw ValidationError("--max-size takes a number from 1 to 900") }
         guard batch >= 1 else { throw ValidationError("--batch takes a number, 1 or more") }
+        if mirror, rows.table != nil { throw ValidationError("--mirror is for folders: --fresh makes a table again") }
         if sources.contains("-"), format == nil || format == .text || rows.table == nil {
             throw ValidationError("standard input has no file name: use --as (csv, json or jsonl) and --table")
         }
@@ -193,7 +197,7 @@ struct ImportCommand: FileCommand {
                 throw Failure("\(name) is a pipe or a device: use --as to give its format: csv, json or jsonl")
             }
             let folder = try FolderImport(
-                name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer)
+                name, includesHidden: hidden, limit: maxSize << 20, isMirror: mirror, tokenizer: tokenizer)
             return imports.append(.folder(folder))
         }
         var file = try rows.file(name, table: rows.table ?? Self.tableName(base), kind, again: again)

@@ -16,8 +16,6 @@ struct FileImport {
         var earlier = 0
         var isNothingNew = false
         var skipped = 0
-        /// Rows that a mirror removed.
-        var removed = 0
         var duration = Duration.zero
         /// The way in which the file was read, and its target.
         var reading = ""
@@ -44,19 +42,14 @@ struct FileImport {
     private var isStream: Bool { stream != nil }
 
     init(_ path: String, table: String, format: Format, plan: RowPlan, again: Bool) throws {
-        (self.path, self.table, self.format, self.plan) = (path, table, format, plan)
-        // A mirror must see all of its input.
-        self.again = again || plan.mode == .mirror
+        (self.path, self.table, self.format, self.plan, self.again) = (path, table, format, plan, again)
         var info = stat()
         guard path == "-" || stat(path, &info) == 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
         stream = path == "-" || info.st_mode & S_IFMT != S_IFREG ? try StreamSpool(path) : nil
         (bytes, modified) = stream != nil ? (0, Date(timeIntervalSince1970: 0)) : (Int(info.st_size), info.modified)
     }
 
-    /// - Parameter isLast: whether this is the last file for the table. A mirror then removes rows that were in none of the files.
-    func run(
-        _ db: Connection, _ writer: BatchWriter, _ filling: inout TableImport.Filling, isLast: Bool
-    ) throws -> Report {
+    func run(_ db: Connection, _ writer: BatchWriter, _ filling: inout TableImport.Filling) throws -> Report {
         let ledger = try ImportLedger(db)
         let source = ImportLedger.Source(path: path == "-" ? "-" : FilePath.absolute(path), bytes: bytes, modified: modified)
         var entry = isStream || again || plan.isFresh ? nil : try ledger.entry(source, table)
@@ -64,7 +57,7 @@ struct FileImport {
             guard plan.mode != .insert else {
                 throw Failure(
                     "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): "
-                        + "--again imports all of it once more, --upsert and --mirror only the changes, --fresh makes the table "
+                        + "--again imports all of it once more, --upsert only the changes, --fresh makes the table "
                         + "again")
             }
             entry = nil
@@ -99,11 +92,6 @@ struct FileImport {
                     show(bar, rate, report.rows, last, from: start, isCompressed: reader.isCompressed)
                 }
             }
-            // The program that wrote it may have failed: even without rows, a file has column names or the brackets of an array.
-            if plan.mode == .mirror, reader.offset == 0 {
-                throw Failure("\(path) is empty: --mirror removes no rows of \(table) for an empty file")
-            }
-            if isLast { report.removed = try target.removeOthers() }
             isFinished = true
             filling.columns = target.columns
             report.columns = target.isMade ? target.columns.list : []
@@ -226,7 +214,6 @@ extension FileImport.Report {
         let before = earlier == 0 ? "" : ", after \(earlier.grouped) of an earlier run"
         var lines = ["imported \(rows.counted("row")) into \(file.table) in \(duration.readable)" + before]
         if skipped > 0 { lines.append("left out \(skipped.counted("line")) with a different number of fields") }
-        if removed > 0 { lines.append("removed \(removed.counted("row")) that the input does not contain") }
         return lines + self.reading(file)
     }
 
@@ -241,7 +228,7 @@ extension FileImport.Report {
     /// Returns the report, for programs.
     func values(_ file: FileImport) -> [JSONValue] {
         [
-            .string(file.path), .string(file.table), .integer(Int64(rows)), .integer(Int64(earlier)), .integer(Int64(removed)),
+            .string(file.path), .string(file.table), .integer(Int64(rows)), .integer(Int64(earlier)), 0,
             .integer(Int64(skipped)), 0, .real(duration.roundedSeconds),
             .array(columns.map { ["name": .string($0.name), "type": .string($0.type.rawValue)] }),
         ]

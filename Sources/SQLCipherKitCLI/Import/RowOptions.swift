@@ -61,18 +61,10 @@ struct RowOptions: ParsableArguments {
     @Flag(help: "If a row with the same key exists, replace it; columns that the input lacks get their defaults.")
     var replace = false
 
-    @Flag(
-        help: """
-            Like --upsert, and remove everything that is not in the input: rows of the table, or documents whose files are gone.
-            """)
-    var mirror = false
-
     func validate() throws {
         _ = try options()
         _ = try plan()
-        if [upsert, replace, mirror].count(where: { $0 }) > 1 {
-            throw ValidationError("only one of --upsert, --replace and --mirror can be given")
-        }
+        if upsert, replace { throw ValidationError("only one of --upsert and --replace can be given") }
     }
 
     /// The options for reading CSV.
@@ -107,7 +99,7 @@ struct RowOptions: ParsableArguments {
 
     func plan() throws -> RowPlan {
         if skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
-        var plan = RowPlan(mode: mirror ? .mirror : replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
+        var plan = RowPlan(mode: replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
         plan.rules = .init(keepsNumbersApart: false, isStrict: strictNumbers)
         for part in Self.list(types) {
             guard let equals = part.lastIndex(of: "="),

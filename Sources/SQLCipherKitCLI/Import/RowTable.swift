@@ -2,7 +2,7 @@ import SQLCipherKit
 
 /// The plan by which the tables of an import are created and filled.
 struct RowPlan {
-    enum Mode { case insert, upsert, replace, mirror }
+    enum Mode { case insert, upsert, replace }
 
     var mode = Mode.insert
     /// The columns that identify a row, and that are the primary key of a new table.
@@ -39,7 +39,6 @@ final class RowTable {
     private var keyPlaces: [Int] = []
     /// The forms of a record's values, once they are looked at.
     private var forms: [ValueForms] = []
-    private var mirror: MirrorRows?
 
     /// A table that exists, or nil.
     /// - Parameters:
@@ -51,7 +50,6 @@ final class RowTable {
         (self.db, self.name, self.plan, isMade) = (db, name, plan, wasMade)
         columns = ImportColumns(plan)
         try adopt(present, noted)
-        if plan.mode == .mirror { mirror = try MirrorRows(db, name) }
     }
 
     /// Creates a table with these columns.
@@ -59,7 +57,6 @@ final class RowTable {
         (self.db, self.name, self.plan, self.columns, isMade) = (db, name, plan, columns, true)
         self.columns.decide()
         try make()
-        if plan.mode == .mirror { mirror = try MirrorRows(db, name) }
     }
 
     /// The columns that a file without names fills, in order.
@@ -93,7 +90,7 @@ final class RowTable {
                 }
                 try current.insert.bind(lent, at: index + 1)
             }
-            if let row = try current.insert.run(), let mirror { try mirror.keep(row) }
+            try current.insert.run()
         }
     }
 
@@ -105,10 +102,6 @@ final class RowTable {
         texts.append(text)
         return text
     }
-
-    /// Removes the rows that were not in the input.
-    /// - Returns: the number of rows removed.
-    func removeOthers() throws -> Int { try mirror?.removeOthers() ?? 0 }
 
     /// Finds or adds the columns of a record, and compiles the statement that inserts it.
     func prepare(_ record: ImportRecord, _ line: Int) throws {
@@ -127,24 +120,23 @@ final class RowTable {
         if let missing = keyPlaces.first(where: { !found.contains($0) }) {
             throw Failure("it has no \(columns.list[missing].name), which is part of the key")
         }
-        layout = (record.list, found, try RowStatement(db, try statement(found)))
+        layout = (record.list, found, try RowStatement(db, statement(found)))
         if forms.count != found.count { forms = Array(repeating: [], count: found.count) }
     }
 
-    func statement(_ found: [Int]) throws -> String {
+    func statement(_ found: [Int]) -> String {
         let names = found.map { columns.list[$0].name.quotedSQLIdentifier }
         let verb = plan.mode == .replace ? "INSERT OR REPLACE" : "INSERT"
         var sql = "\(verb) INTO \(name.quotedSQLIdentifier)"
         let marks = names.map { _ in "?" }.joined(separator: ", ")
         sql += names.isEmpty ? " DEFAULT VALUES" : "(\(names.joined(separator: ", "))) VALUES (\(marks))"
-        if plan.mode == .upsert || plan.mode == .mirror {
+        if plan.mode == .upsert {
             let keys = keyPlaces.map { columns.list[$0].name.quotedSQLIdentifier }
-            // If there are only key columns, the row is rewritten unchanged, so that RETURNING tells a mirror its rowid.
-            let others = names.filter { !keys.contains($0) }
-            let changed = (others.isEmpty ? keys : others).map { "\($0) = excluded.\($0)" }
-            sql += " ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET \(changed.joined(separator: ", "))"
+            let changed = names.filter { !keys.contains($0) }.map { "\($0) = excluded.\($0)" }
+            sql += " ON CONFLICT (\(keys.joined(separator: ", "))) DO "
+                + (changed.isEmpty ? "NOTHING" : "UPDATE SET \(changed.joined(separator: ", "))")
         }
-        return try sql + (mirror.map { " RETURNING \(try $0.rowID)" } ?? "")
+        return sql
     }
 
     private static func definition(_ column: ImportColumns.Column) -> String {
@@ -168,7 +160,7 @@ extension RowTable {
         try takeKey(plan.key)
         if keyPlaces.isEmpty {
             guard plan.mode == .insert else {
-                throw Failure("--upsert, --replace and --mirror need --pk: the columns that identify a row", status: .usage)
+                throw Failure("--upsert and --replace need --pk: the columns that identify a row", status: .usage)
             }
             if plan.needsKey { ownKey = nameOfKey }
         }

@@ -47,10 +47,10 @@ final class TableImport {
             var done: [(FileImport, FileImport.Report)] = []
             do {
                 committed = 0
-                for (number, file) in files.enumerated() {
+                for file in files {
                     let writer = BatchWriter(db, rowsPerBatch: rowsPerBatch)
                     defer { committed += writer.committed }
-                    done.append((file, try file.run(db, writer, &filling, isLast: number == files.count - 1)))
+                    done.append((file, try file.run(db, writer, &filling)))
                 }
                 for (file, found) in done { try report(file, found) }
                 return
