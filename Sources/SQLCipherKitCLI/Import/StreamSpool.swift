@@ -1,15 +1,11 @@
 import Foundation
 import SQLCipherKit
 
-/// Standard input or a pipe, which an import may have to read from its beginning once more. What memory should not hold is kept in
-/// a file without a name, encrypted with a key that is nowhere else.
+/// Standard input or a pipe, which an import may have to read from its beginning once more. It is kept in a file without
+/// a name, encrypted with a key that is nowhere else.
 final class StreamSpool {
-    private static let memoryLimit = 8 << 20
-
     private let descriptor: Int32
     private let isOwner: Bool
-    private var memory: [[UInt8]] = []
-    private var bytesInMemory = 0
     private var file: Connection?
     private var count = 0
     /// The piece that is read next, and how much of it was read.
@@ -42,26 +38,16 @@ final class StreamSpool {
         }
         let found = try InterruptibleRead.next(descriptor, bytes)
         guard found > 0, keeps else { return found }
-        try keep(Array(bytes[..<found]))
+        let db = try file ?? makeFile()
+        file = db
+        try db.execute("INSERT INTO piece VALUES (\(count), \(Array(bytes[..<found])))")
+        count += 1
         next = (count, 0)
         return found
     }
 
-    private func keep(_ piece: [UInt8]) throws {
-        if bytesInMemory + piece.count <= Self.memoryLimit {
-            memory.append(piece)
-            bytesInMemory += piece.count
-        } else {
-            let db = try file ?? makeFile()
-            file = db
-            try db.execute("INSERT INTO piece VALUES (\(count), \(piece))")
-        }
-        count += 1
-    }
-
     private func piece(_ number: Int) throws -> [UInt8] {
-        if number < memory.count { return memory[number] }
-        return try file?.fetchOne([UInt8].self, "SELECT bytes FROM piece WHERE number = \(number)") ?? []
+        try file?.fetchOne([UInt8].self, "SELECT bytes FROM piece WHERE number = \(number)") ?? []
     }
 
     private func makeFile() throws -> Connection {
