@@ -31,7 +31,7 @@ import TestSupport
         try load("p.csv", Data("item,price,n,code\na,9.50,1,007\nb,100.25,2,1\nc,12.00,-3,2\n".utf8)).expectSuccess()
         #expect(try Connection(.file(database)).fetchAll(String.self, "SELECT item FROM p WHERE price > 50") == ["b"])
         #expect(try rows("p") == ["'a',9.5,1,'007'", "'b',100.25,2,'1'", "'c',12.0,-3,'2'"])
-        try load("s.csv", Data("price\n9.50\n100.25\n".utf8), "--strict-numbers").expectSuccess()
+        try load("s.csv", Data("price\n9.50\n100.25\n".utf8), "--text").expectSuccess()
         #expect(try rows("s") == ["'9.50'", "'100.25'"])
         // A late text makes the column one of texts, and each is what the file said.
         let many = (1...6000).map { "\($0).50" }.joined(separator: "\n")

@@ -7,7 +7,7 @@ import TestSupport
 /// with what was written into them.
 @Suite struct ImportValuesTests {
     enum Way: String, CaseIterable { case csv, tsv, jsonl, json, gzip, input, jsonInput }
-    enum Mode: String, CaseIterable { case plain, key, strict, twoFiles, resumed }
+    enum Mode: String, CaseIterable { case plain, key, twoFiles, resumed }
 
     struct Case: CustomTestStringConvertible {
         let base: String, late: String, distance: Int, way: Way, mode: Mode
@@ -48,11 +48,7 @@ import TestSupport
         values[this.distance] = this.late
         let isJSON = [.jsonl, .json, .jsonInput].contains(this.way)
         var options = ["--table", "t", "--no-key", "--batch", "1000"]
-        switch this.mode {
-        case .key: options += ["--pk", Self.keys.contains(this.base) ? "v" : "n"]
-        case .strict: options.append("--strict-numbers")
-        default: break
-        }
+        if this.mode == .key { options += ["--pk", Self.keys.contains(this.base) ? "v" : "n"] }
         let parts = this.mode == .twoFiles ? [Array(values[..<this.distance]), Array(values[this.distance...])] : [values]
         var files: [String] = [], first = 0
         for (number, part) in parts.enumerated() {

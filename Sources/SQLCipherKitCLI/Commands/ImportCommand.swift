@@ -28,8 +28,8 @@ struct ImportCommand: FileCommand {
 
             A CSV column is numeric if each of its fields, in all files for the table, is a number and loses nothing as a \
             number. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \
-            field is as it was written; with --strict-numbers also with 1.10 and 1e5, which return as 1.1 and 100000.0. --types \
-            overrides this. In JSON, objects and arrays inside an object become JSON text, and true and false become 1 and 0; a \
+            field is as it was written. 1.10 and 1e5 return as 1.1 and 100000.0, unless --types says text, or --text for all \
+            columns. In JSON, objects and arrays inside an object become JSON text, and true and false become 1 and 0; a \
             column with texts and numbers keeps both. A table that has other rows already gets a wider column only if they \
             return unchanged; otherwise the import stops there. A CSV file without names fills the columns of a table that exists \
             in their order.

@@ -23,9 +23,8 @@ struct ImportColumns {
             case .text: .text
             case .any: [.text, .integer, .real]
             case .integer: [.integer, .long]
-            case .real: rules.isByValue ? [.real, .reshaped] : [.real, .wholeReal]
-            case .numeric where rules.isByValue: [.integer, .long, .real, .reshaped]
-            case .numeric: rules.keepsNumbersApart ? [.integer, .long, .real, .wholeReal] : [.integer, .long, .real]
+            case .real: [.real, rules.keepsNumbersApart ? .wholeReal : .reshaped]
+            case .numeric: [.integer, .long, .real, rules.keepsNumbersApart ? .wholeReal : .reshaped]
             }
         }
 
@@ -38,9 +37,7 @@ struct ImportColumns {
             case .null, .value(.null): return []
             case .field where type == .text && forms.contains(.text): return .text
             case .field(let place):
-                found = record.bytes.withUnsafeBytes {
-                    .of(field: UnsafeRawBufferPointer(rebasing: $0[place]), strict: rules.isStrict)
-                }
+                found = record.bytes.withUnsafeBytes { .of(field: UnsafeRawBufferPointer(rebasing: $0[place])) }
                 if found == .text, !forms.contains(.text), Double(record.text(place))?.isNaN == false { textLine = line }
             case .text: found = .text
             case .value(let value): found = .of(value)
@@ -60,13 +57,9 @@ struct ImportColumns {
     struct Rules {
         /// True if a column keeps texts and numbers apart, as JSON tells which is which.
         let keepsNumbersApart: Bool
-        /// True if a field is a number only if the number, written as text, is the field again.
-        let isStrict: Bool
-        /// True if numbers with the same value are the same, however they are written.
-        var isByValue: Bool { !keepsNumbersApart && !isStrict }
 
         func type(of column: Column) -> ColumnType {
-            column.isFixed ? column.type : ColumnType(column.forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
+            column.isFixed ? column.type : ColumnType(column.forms, keepsNumbersApart: keepsNumbersApart)
         }
     }
 

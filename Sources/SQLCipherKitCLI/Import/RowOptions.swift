@@ -29,11 +29,6 @@ struct RowOptions: ParsableArguments {
             valueName: "texts"))
     var nulls: [String] = []
 
-    @Flag(help: """
-        Take a CSV field for a number only if the number, written again, is the same text: not 1.10 or 1e5.
-        """)
-    var strictNumbers = false
-
     @Flag(inversion: .prefixedNo, help: "Whether the first line of CSV has names. If not, columns are column1, column2 and so on.")
     var header: Bool?
 
@@ -86,7 +81,7 @@ struct RowOptions: ParsableArguments {
         case .json, .text: .json(hasLines: false)
         }
         var plan = try plan()
-        if kind != .csv { plan.rules = .init(keepsNumbersApart: true, isStrict: strictNumbers) }
+        if kind != .csv { plan.rules = .init(keepsNumbersApart: true) }
         return try FileImport(path, table: table, format: format, plan: plan, again: again)
     }
 
@@ -100,7 +95,6 @@ struct RowOptions: ParsableArguments {
     func plan() throws -> RowPlan {
         if skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
         var plan = RowPlan(mode: replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
-        plan.rules = .init(keepsNumbersApart: false, isStrict: strictNumbers)
         for part in Self.list(types) {
             guard let equals = part.lastIndex(of: "="),
                 let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased())

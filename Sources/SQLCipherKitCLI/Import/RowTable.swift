@@ -10,7 +10,7 @@ struct RowPlan {
     /// The column types that the user gives, by name.
     var types: [[UInt8]: ColumnType] = [:]
     /// The rules by which values decide the types of the other columns.
-    var rules = ImportColumns.Rules(keepsNumbersApart: false, isStrict: false)
+    var rules = ImportColumns.Rules(keepsNumbersApart: false)
     /// True if a table that an import has made is dropped, and made again.
     var isFresh = false
     /// True if a table gets a key of its own if none of its columns is one, as a full-text index needs one.
@@ -290,8 +290,7 @@ extension RowTable {
             && !dependents().isEmpty
         // Integers are the same text again, and texts stay texts. Other numbers are the same number, but not the same text.
         let returnsAll = switch (former, type) {
-        case _ where !hadValues, (.integer, _), (.text, .any): true
-        case (.real, .numeric): !plan.rules.isStrict
+        case _ where !hadValues, (.integer, _), (.text, .any), (.real, .numeric): true
         case (.real, .any), (.numeric, .any): !column.forms.contains(.reshaped)
         default: false
         }

@@ -31,8 +31,7 @@ final class TableImport {
 
     func add(_ file: FileImport) {
         files.append(file)
-        let rules = ImportColumns.Rules(
-            keepsNumbersApart: files.contains { $0.plan.rules.keepsNumbersApart }, isStrict: file.plan.rules.isStrict)
+        let rules = ImportColumns.Rules(keepsNumbersApart: files.contains { $0.plan.rules.keepsNumbersApart })
         for index in files.indices {
             files[index].plan.rules = rules
             // The first file makes the table, and the others add to it.

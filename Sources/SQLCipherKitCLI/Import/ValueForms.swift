@@ -18,11 +18,9 @@ struct ValueForms: OptionSet {
 
     /// The form of a field: a number if the field says no more than the number does. Leading zeros, a plus sign and digits that a
     /// number in SQLite does not hold say more.
-    /// - Parameter strict: whether only a field is a number that the number, written as text, is again: without a zero at the end
-    ///   of a fraction, and without an exponent.
-    static func of(field: String, strict: Bool = false) -> ValueForms {
+    static func of(field: String) -> ValueForms {
         var field = field
-        return field.withUTF8 { of(field: UnsafeRawBufferPointer($0), strict: strict) }
+        return field.withUTF8 { of(field: UnsafeRawBufferPointer($0)) }
     }
 
     static func of(_ value: SQLValue) -> ValueForms {
@@ -34,11 +32,9 @@ struct ValueForms: OptionSet {
         }
     }
 
-    static func of(field bytes: UnsafeRawBufferPointer, strict: Bool = false) -> ValueForms {
+    static func of(field bytes: UnsafeRawBufferPointer) -> ValueForms {
         guard let start = bytes.first, start == 0x2d || (0x30...0x39).contains(start) else { return .text }
-        let canonical = canonicalForm(bytes)
-        if strict { return canonical }
-        switch canonical {
+        switch canonicalForm(bytes) {
         case .integer: return bytes.count > 15 ? [.integer, .long] : .integer
         case .real, .wholeReal: return .real
         default: return isNumber(bytes) ? [.real, .reshaped] : .text
@@ -119,10 +115,9 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
     case any
 
     /// The type that holds values of these forms, and returns each unchanged.
-    /// - Parameters:
-    ///   - keepsNumbersApart: whether a number beside texts stays a number.
-    ///   - isByValue: whether numbers with the same value are the same, however they are written.
-    init(_ forms: ValueForms, keepsNumbersApart: Bool, isByValue: Bool) {
+    /// - Parameter keepsNumbersApart: whether a number beside texts stays a number, and a whole number with a fraction beside
+    ///   integers one with a fraction.
+    init(_ forms: ValueForms, keepsNumbersApart: Bool) {
         if forms.contains(.text) {
             self = forms != .text && keepsNumbersApart ? .any : .text
         } else {
@@ -130,11 +125,9 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
             case []: self = .text
             case .integer: self = .integer
             // An integer beside fractions is one of them, if it has no more digits.
-            case [.integer, .real] where isByValue && !forms.contains(.long): self = .real
-            case [.integer, .real]: self = .numeric
+            case [.integer, .real] where !keepsNumbersApart && !forms.contains(.long): self = .real
             case .real, .wholeReal, [.real, .wholeReal]: self = .real
-            // No numeric column tells 2 from 2.0: a CSV column becomes text; in JSON the number counts, not its form.
-            default: self = keepsNumbersApart ? .numeric : .text
+            default: self = .numeric
             }
         }
     }
