@@ -34,22 +34,14 @@ struct InfoCommand: ReadingCommand {
             ("bytes", .integer(pages * pageSize)), ("pages", .integer(pages)), ("page_size", .integer(pageSize)),
             ("free_pages", .integer(try db.main.pragma("freelist_count", as: Int64.self) ?? 0)),
         ]
-        if let info = try db.main.cipher {
-            let settings = info.settings
-            members += [
-                ("cipher", .text(info.cipher)), ("sqlcipher", .text(info.version)),
-                (
-                    "key_derivation",
-                    .text("PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations.grouped) rounds")
-                ),
-                ("page_authentication", .text(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")),
-            ]
-        } else {
-            members += [
-                ("cipher", .text("none: plaintext")), ("sqlcipher", .null), ("key_derivation", .null),
-                ("page_authentication", .null),
-            ]
-        }
+        let info = try db.main.cipher, settings = info?.settings
+        let derivation = settings.map { "PBKDF2-HMAC-\($0.kdfAlgorithm.rawValue), \($0.kdfIterations.grouped) rounds" }
+        let authentication = settings.map { $0.usesHMAC ? "HMAC-\($0.hmacAlgorithm.rawValue)" : "none" }
+        members += [
+            ("cipher", .text(info?.cipher ?? "none: plaintext")), ("sqlcipher", info.map { .text($0.version) } ?? .null),
+            ("key_derivation", derivation.map { .text($0) } ?? .null),
+            ("page_authentication", authentication.map { .text($0) } ?? .null),
+        ]
         let slots = try UnlockedKey.hasSlots(file.path) ? KeySlots.unverifiedSlots(of: .file(file.path)) : []
         members.append(
             ("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))

@@ -46,7 +46,7 @@ struct QueryCommand: ReadingCommand {
 
     func run() throws {
         let text = try sql == "-" ? StandardInput.text() : sql
-        let db = try attachments.open(file, write ? .readWrite : .readOnly)
+        let db = try attachments.openWithKey(file, write ? .readWrite : .readOnly).db
         try db.register(.regularExpressions())
         let statements = try ScriptRunner.statements(of: text)
         guard statements.count > 1 else { return try run(text, db, try ParameterValues(parameters)) }

@@ -137,11 +137,6 @@ struct AttachOptions: ParsableArguments {
 
     func validate() throws { _ = try list() }
 
-    /// Opens the existing file and attaches the others.
-    func open(_ file: FileOptions, _ access: DatabaseConfiguration.Access) throws -> Connection {
-        try openWithKey(file, access).db
-    }
-
     /// Opens the existing file, attaches the others, and returns the main database's key as well.
     func openWithKey(
         _ file: FileOptions, _ access: DatabaseConfiguration.Access

@@ -314,13 +314,8 @@ private struct ImportOfShell: ParsableArguments {
 /// Some tables as SQL, with their indexes and triggers.
 enum TableDump {
     static func write(_ names: [String], _ db: Connection) throws {
-        let patterns = names.filter { $0.contains("%") || $0.contains("_") }
-        var wanted = names.filter { !patterns.contains($0) }
-        for pattern in patterns {
-            let found = try SchemaListing.tables(db, like: pattern)
-            wanted += found.isEmpty ? [pattern] : found
-        }
-        let parts = try SchemaListing.parts(db, wanted)
+        let wanted = try names.map { (name: $0, tables: try SchemaListing.tables(db, like: $0)) }
+        let parts = try SchemaListing.parts(db, wanted.flatMap { $0.tables.isEmpty ? [$0.name] : $0.tables })
         for line in ["PRAGMA foreign_keys = OFF;", "BEGIN IMMEDIATE;"] { Output.line(line) }
         for part in parts where part.type == "table" {
             Output.data(part.statement)
