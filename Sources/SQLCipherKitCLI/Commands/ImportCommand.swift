@@ -23,8 +23,8 @@ struct ImportCommand: FileCommand {
             file are added once more. The system's gzip unpacks a file that gzip has compressed.
 
             Files are read as UTF-8; the program iconv converts others. The form of a CSV file (its delimiter, and whether the \
-            first line has names) is detected and reported; options override the detection. --dry-run shows how each file is read \
-            and its first rows, and writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
+            first line has names) is detected and reported; options override the detection. --dry-run shows how each file is \
+            read, and writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
 
             A CSV column is numeric if each of its fields, in all files for the table, is a number and loses nothing as a \
             number. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \
@@ -113,7 +113,7 @@ struct ImportCommand: FileCommand {
     @Flag(help: "Drop the tables that an earlier import made for these files, and import the files from scratch.")
     var fresh = false
 
-    @Flag(help: "Show how each file is read, the columns and the first rows, and write nothing.")
+    @Flag(help: "Show how each file is read and the columns, and write nothing.")
     var dryRun = false
 
     @Option(help: ArgumentHelp("The number of rows in a transaction.", valueName: "rows"))
@@ -217,7 +217,7 @@ struct ImportCommand: FileCommand {
 
     // MARK: Running
 
-    /// Shows the columns that all values decide, and the first rows, in a database in memory.
+    /// Shows the columns that all values decide.
     private func preview(_ imports: [Source]) throws {
         var done: [JSONValue] = []
         for source in imports {
@@ -226,8 +226,8 @@ struct ImportCommand: FileCommand {
                 if !report.json { Output.line("\(folder.path.onOneLine): its text files become rows of document") }
             case .table(let table):
                 for file in table.files { file.stream?.keeps = false }
-                let (columns, contents) = try table.columns()
-                for (file, content) in zip(table.files, contents) { try show(file, content, columns, &done) }
+                let (columns, reports) = try table.columns()
+                for (file, found) in zip(table.files, reports) { try show(file, found, columns, &done) }
             }
         }
         guard report.json else { return }
@@ -235,22 +235,15 @@ struct ImportCommand: FileCommand {
             Self.form, [.string(path), 0, .bool(!file.key.isPlain), 0, .strings([]), .array(done)])
     }
 
-    private func show(
-        _ file: FileImport, _ content: FileImport.Content, _ columns: ImportColumns, _ done: inout [JSONValue]
-    ) throws {
-        var found = content.report
+    private func show(_ file: FileImport, _ report: FileImport.Report, _ columns: ImportColumns, _ done: inout [JSONValue]) throws {
+        // The key and the types are checked.
+        _ = try RowTable(Connection(.memory), creating: file.table, plan: file.plan, columns)
+        var found = report
         found.columns = columns.list
         done.append(Self.sourceForm.object(found.values(file)))
-        let db = try Connection(.memory)
-        let table = try RowTable(db, creating: file.table, plan: file.plan, columns)
-        for (record, line) in content.start { try table.insert(record, line: line) }
-        if report.json { return }
+        if self.report.json { return }
         Output.line("\(file.path), into the table \(file.table)".onOneLine)
         for line in found.reading(file) { Output.line(line.onOneLine) }
-        let writer = TableWriter(columns.list.map(\.name), indentation: "  ")
-        let names = columns.list.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
-        try db.forEach(SQL(raw: "SELECT \(names) FROM \(file.table.quotedSQLIdentifier)")) { row in try writer.write(row) }
-        writer.finish()
     }
 
     /// The report, for `--json`.

@@ -22,13 +22,6 @@ struct FileImport {
         var columns: [ImportColumns.Column] = []
     }
 
-    /// The content of a file that was read to its end.
-    struct Content {
-        var report = Report()
-        /// The file's first records, and their lines.
-        var start: [(record: ImportRecord, line: Int)] = []
-    }
-
     let path: String
     let table: String
     var format: Format
@@ -140,22 +133,21 @@ struct FileImport {
     }
 
     /// Reads the whole file, and adds what its columns need.
-    func note(in columns: inout ImportColumns) throws -> Content {
-        var content = Content()
+    func note(in columns: inout ImportColumns) throws -> Report {
+        var report = Report()
         let reader = try makeReader(), rate = Rate(), bar = ProgressBar("Reading")
         try at("line 1") { try begin(&columns, reader) }
         while let record = try at(SampledRecords.place(of: reader).name, { try reader.next() }) {
             columns.note(record, reader.line)
-            if content.start.count < 5 { content.start.append((record, reader.line)) }
-            content.report.rows += 1
-            if content.report.rows % 256 == 0 {
+            report.rows += 1
+            if report.rows % 256 == 0 {
                 try Interruption.check()
-                show(bar, rate, content.report.rows, reader.offset, from: 0, isCompressed: reader.isCompressed)
+                show(bar, rate, report.rows, reader.offset, from: 0, isCompressed: reader.isCompressed)
             }
         }
-        content.report.skipped = reader.skipped
-        content.report.reading = reader.description
-        return content
+        report.skipped = reader.skipped
+        report.reading = reader.description
+        return report
     }
 
     private func show(_ bar: ProgressBar, _ rate: Rate, _ rows: Int, _ offset: Int, from start: Int, isCompressed: Bool) {

@@ -65,10 +65,10 @@ final class TableImport {
     }
 
     /// Reads all files, and returns the columns that they need, with what was found in each file.
-    func columns() throws -> (ImportColumns, [FileImport.Content]) {
+    func columns() throws -> (ImportColumns, [FileImport.Report]) {
         var columns = ImportColumns(files[0].plan)
-        let contents = try files.map { try $0.note(in: &columns) }
+        let reports = try files.map { try $0.note(in: &columns) }
         columns.decide()
-        return (columns, contents)
+        return (columns, reports)
     }
 }
