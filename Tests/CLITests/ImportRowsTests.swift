@@ -173,7 +173,7 @@ import TestSupport
         #expect(try folder.names() == ["t.csv", "u.csv"])
     }
 
-    @Test func importUpsertsAndReplacesByKey() throws {
+    @Test func importUpsertsByKey() throws {
         let path = try file("t.csv", "k,v\n1,a\n2,b\n")
         try load(path, "--pk", "k").expectSuccess()
         _ = try file("t.csv", "k,v\n2,B\n3,c\n")
@@ -181,8 +181,8 @@ import TestSupport
         try load(path, "--upsert").expectSuccess()
         #expect(try rows("SELECT * FROM t") == [#"{"k":1,"v":"a"}"#, #"{"k":2,"v":"B"}"#, #"{"k":3,"v":"c"}"#])
         let other = try file("u.jsonl", "{\"k\":3,\"w\":5}\n")
-        try load(other, "--table", "t", "--replace").expectSuccess()
-        #expect(try rows("SELECT * FROM t WHERE k = 3") == [#"{"k":3,"v":null,"w":5}"#])
+        try load(other, "--table", "t", "--upsert").expectSuccess()
+        #expect(try rows("SELECT * FROM t WHERE k = 3") == [#"{"k":3,"v":"c","w":5}"#])
         // Both files together are the table again.
         _ = try file("t.csv", "k,v\n2,B\n4,d\n")
         try load(path, other, "--table", "t", "--fresh").expectSuccess()
@@ -195,7 +195,6 @@ import TestSupport
         _ = try file("t.csv", "k,v\n002,x\n")
         try load(path, "--table", "w", "--upsert").expectFailure(64, "--pk")
         try load(path, "--table", "w", "--pk", "nope").expectFailure(64, "nope")
-        try load(path, "--upsert", "--replace").expectFailure(64, "only one")
         try load(try file("e.csv", "k,v\n,x\n"), "--table", "keys", "--upsert").expectFailure(1, "line 2", "k is empty")
     }
 

@@ -47,7 +47,7 @@ struct FileImport {
         let source = ImportLedger.Source(path: path == "-" ? "-" : FilePath.absolute(path), bytes: bytes, modified: modified)
         var entry = isStream || again || plan.isFresh ? nil : try ledger.entry(source, table)
         if let found = entry, found.bytes != bytes || abs(found.modified.timeIntervalSince(modified)) >= 0.002 {
-            guard plan.mode != .insert else {
+            guard plan.isUpsert else {
                 throw Failure(
                     "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): "
                         + "--again imports all of it once more, --upsert only the changes, --fresh makes the table "

@@ -53,13 +53,9 @@ struct RowOptions: ParsableArguments {
     @Flag(help: "If a row with the same key exists, update it.")
     var upsert = false
 
-    @Flag(help: "If a row with the same key exists, replace it; columns that the input lacks get their defaults.")
-    var replace = false
-
     func validate() throws {
         _ = try options()
         _ = try plan()
-        if upsert, replace { throw ValidationError("only one of --upsert and --replace can be given") }
     }
 
     /// The options for reading CSV.
@@ -94,7 +90,7 @@ struct RowOptions: ParsableArguments {
 
     func plan() throws -> RowPlan {
         if skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
-        var plan = RowPlan(mode: replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
+        var plan = RowPlan(isUpsert: upsert, key: Self.list(pk))
         for part in Self.list(types) {
             guard let equals = part.lastIndex(of: "="),
                 let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased())

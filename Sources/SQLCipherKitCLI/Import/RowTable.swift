@@ -2,9 +2,8 @@ import SQLCipherKit
 
 /// The plan by which the tables of an import are created and filled.
 struct RowPlan {
-    enum Mode { case insert, upsert, replace }
-
-    var mode = Mode.insert
+    /// True if a row updates the one with the same key.
+    var isUpsert = false
     /// The columns that identify a row, and that are the primary key of a new table.
     var key: [String] = []
     /// The column types that the user gives, by name.
@@ -126,11 +125,10 @@ final class RowTable {
 
     func statement(_ found: [Int]) -> String {
         let names = found.map { columns.list[$0].name.quotedSQLIdentifier }
-        let verb = plan.mode == .replace ? "INSERT OR REPLACE" : "INSERT"
-        var sql = "\(verb) INTO \(name.quotedSQLIdentifier)"
+        var sql = "INSERT INTO \(name.quotedSQLIdentifier)"
         let marks = names.map { _ in "?" }.joined(separator: ", ")
         sql += names.isEmpty ? " DEFAULT VALUES" : "(\(names.joined(separator: ", "))) VALUES (\(marks))"
-        if plan.mode == .upsert {
+        if plan.isUpsert {
             let keys = keyPlaces.map { columns.list[$0].name.quotedSQLIdentifier }
             let changed = names.filter { !keys.contains($0) }.map { "\($0) = excluded.\($0)" }
             sql += " ON CONFLICT (\(keys.joined(separator: ", "))) DO "
@@ -159,9 +157,7 @@ extension RowTable {
         if columns.list.isEmpty { throw Failure("it is empty") }
         try takeKey(plan.key)
         if keyPlaces.isEmpty {
-            guard plan.mode == .insert else {
-                throw Failure("--upsert and --replace need --pk: the columns that identify a row", status: .usage)
-            }
+            if plan.isUpsert { throw Failure("--upsert needs --pk: the columns that identify a row", status: .usage) }
             if plan.needsKey { ownKey = nameOfKey }
         }
         try db.execute(SQL(raw: definition(of: name)))
@@ -182,7 +178,7 @@ extension RowTable {
             ownKey = key[0]
             if try !isAsMade() { ownKey = nil }
         }
-        if plan.mode == .insert, plan.key.isEmpty {
+        if !plan.isUpsert, plan.key.isEmpty {
             if plan.needsKey, key.isEmpty, try isAsMade() { try rebuild { ownKey = nameOfKey } }
             return
         }
