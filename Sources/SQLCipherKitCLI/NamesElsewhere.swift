@@ -16,7 +16,7 @@ enum NamesElsewhere {
         ("pager nopager", ".once |less"),
         ("lint expert log trace load", "none: no program code is loaded"),
         ("recover", "sqlcipherkit recover"),
-        ("status", ".show"),
+        ("show status", ".mode, which shows the format"),
         ("timeout", "PRAGMA busy_timeout = MS;"),
         ("version", "sqlcipherkit version"),
         ("width", "substr(column, 1, 20) in SQL"),

@@ -59,7 +59,7 @@ import TestSupport
         #expect(try shell(".width 10").errors.contains("substr(column, 1, 20)"))
         #expect(try shell(".mode").output.contains("markdown"))
         #expect(try shell(".mode nope").errors.contains("there are table, markdown"))
-        #expect(try shell(".mode list\n.show").output.contains("mode       list\n"))
+        #expect(try shell(".mode list\n.mode").output.contains("the format is list"))
     }
 
     @Test func shellBacksUpRestoresAndDumpsDatabase() throws {

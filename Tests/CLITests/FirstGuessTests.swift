@@ -60,7 +60,7 @@ import TestSupport
         (".dbinfo", "sqlcipherkit info"), (".stats", "sqlcipherkit space"), (".recover", "sqlcipherkit recover"), (".log on", "none"),
         (".load x", "none"), (".excel", ".once"), (".fullschema", ".schema"), (".cd x", "none"), (".sha3sum", "sqlcipherkit diff"),
         (".archive", "none"), (".trace x", "none"), (".session", "none"), (".rekey x", "sqlcipherkit rekey"), (".maxrows 5", ".mode"), (".width 9", "substr"),
-        (".columns", ".mode"), (".describe t", ".schema"), (".status", ".show"), (".edit", "none"), (".prompt x", "none"),
+        (".columns", ".mode"), (".describe t", ".schema"), (".status", ".mode"), (".show", ".mode"), (".edit", "none"), (".prompt x", "none"),
         ("\\nothing", "lists the commands"), (".tabels", ".tables"),
     ])
     func dotCommandOfAnotherShellIsNamed(line: String, here: String) throws {

@@ -35,7 +35,7 @@ import TestSupport
         ".once": (".once NEW\nSELECT 1;\nSELECT 'after';", "after"),
         ".output": (".output NEW\nSELECT 1;\n.output\nSELECT 'after';", "after"),
         ".parameter": (".parameter init\n.parameter set :a 7\nSELECT :a * 6;", "42"), ".print": (".print some words", "some words"),
-        ".read": (".read SCRIPT", "read"), ".show": (".show", "nullvalue"),
+        ".read": (".read SCRIPT", "read"),
         ".shell": (".shell echo said", "said"), ".system": (".system echo said", "said"),
         ".attach": (".attach other=COPY none\nSELECT count(*) FROM other.t;", "2"),
     ]

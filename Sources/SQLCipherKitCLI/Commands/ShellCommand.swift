@@ -39,7 +39,7 @@ struct ShellCommand: FileCommand {
         ".backup .restore .save .open", ".bail .changes .echo .headers .timer", ".databases .tables .indexes .schema",
         ".dump [TABLE]", ".exit .quit exit quit help .help", ".import --csv --skip 1 FILE TABLE",
         ".mode box csv column json table", ".mode line list markdown quote tabs", ".nullvalue .separator",
-        ".once FILE, .once |PROGRAM, .output", ".parameter .print .read .show", ".shell .system",
+        ".once FILE, .once |PROGRAM, .output", ".parameter .print .read", ".shell .system",
     ].map { ($0, "the same") } + NamesElsewhere.dotCommands.map { row in
         (row.names.split(separator: " ").map { "." + $0 }.joined(separator: " "), row.here)
     } + [("sqldiff", "sqlcipherkit diff --sql"), ("ATTACH … KEY …", ".attach NAME=PATH [SOURCE]")]

@@ -5,7 +5,7 @@ import SQLCipherKit
 /// The commands of the shell that are not SQL, under the names that SQLite's own shell has for them.
 enum DotCommand: String, CaseIterable {
     case attach, backup, bail, changes, databases, detach, dump, echo, headers, help, `import`, indexes, mode, nullvalue, once
-    case open, output, parameter, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
+    case open, output, parameter, print, quit, read, restore, save, schema, separator, shell, tables, timer
 
     /// Other names, from SQLite's shell.
     private static let synonyms: [String: DotCommand] = [
@@ -59,7 +59,6 @@ enum DotCommand: String, CaseIterable {
             (".separator COLUMN [ROW]",
                 "what stands between columns and after rows, in list, csv and tsv; \\t and \\n are tab and line feed")
         case .shell: (".shell COMMAND", "run a command of the system")
-        case .show: (".show", "show the shell's settings")
         case .tables:
             (".tables [PATTERN]", "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)")
         case .timer: (".timer on|off", "whether to show how long each statement takes")
@@ -71,7 +70,7 @@ enum DotCommand: String, CaseIterable {
         switch self {
         case .attach, .backup, .import, .once, .open, .output, .read, .restore, .save, .shell: true
         case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter,
-            .print, .quit, .schema, .separator, .show, .tables, .timer: false
+            .print, .quit, .schema, .separator, .tables, .timer: false
         }
     }
 
@@ -364,22 +363,8 @@ extension DotCommand {
             if format != shell.format { (shell.layout.separator, shell.layout.rowSeparator) = (nil, nil) }
             shell.format = format
             if words.count == 2 { shell.layout.table = words[1].unquoted }
-        case (.show, 0): show(shell)
         default: return false
         }
         return true
-    }
-
-    private func show(_ shell: Shell) {
-        func isOn(_ value: Bool) -> String { value ? "on" : "off" }
-        let layout = shell.layout
-        let settings: [(DotCommand, String)] = [
-            (.bail, isOn(shell.stopsAtErrors)), (.changes, isOn(shell.showsChanges)), (.echo, isOn(shell.echoes)),
-            (.headers, isOn(layout.hasHeader)), (.mode, shell.format.rawValue),
-            (.nullvalue, layout.null.map { "\"\($0)\"" } ?? "the format's own"),
-            (.open, shell.path),
-            (.separator, layout.separator.map { "\"\($0.onOneLine)\"" } ?? "the format's own"), (.timer, isOn(shell.showsTime)),
-        ]
-        for (command, value) in settings { Output.line(command.rawValue.padded(toColumns: 11) + value.onOneLine) }
     }
 }
