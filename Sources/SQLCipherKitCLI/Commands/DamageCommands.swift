@@ -8,11 +8,11 @@ struct RecoverCommand: FileCommand {
         abstract: "Copy the readable part of a damaged database into a new one.",
         discussion: """
             Copies every row that is on an intact page. The output has a row for each finding; the status is 4 if rows, tables or \
-            other objects are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into the table \
-            lost_and_found, and the remains of a lost row, such as the columns that an index has, into lost_and_found_TABLE. The \
-            damaged file is never written to. A lost first page and a lost schema are taken from the file DATABASE-recovery, if \
-            backup has made it. Other programs must not use the damaged file. The new file has the same key unless --new-key gives \
-            it another.
+            other objects are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into \
+            the table lost_and_found, and the remains of a lost row, such as the columns that an index has, into \
+            lost_and_found_TABLE. The damaged file is never written to. A lost first page and a lost schema are taken from the \
+            file DATABASE-recovery, if backup has made it. Other programs must not use the damaged file. The new file has the same \
+            key unless --new-key gives it another.
 
             EXAMPLES
               sqlcipherkit recover notes.db rescued.db

@@ -45,8 +45,8 @@ struct VerifyCommand: ReadingCommand {
         guard rows.isEmpty else { throw Self.damage(rows.count, problems.allSatisfy(\.isReference)) }
         guard report.unchecked.isEmpty else {
             throw Failure(
-                "no problem found, but \(report.unchecked.count.counted("table")) could not be checked, which only the program that "
-                    + "made the database can do", status: .unchecked)
+                "no problem found, but \(report.unchecked.count.counted("table")) could not be checked, which only the program "
+                    + "that made the database can do", status: .unchecked)
         }
         if output.format == nil { Output.line("no problems: \(report.pageCount.counted("page")) checked") }
     }
