@@ -114,7 +114,9 @@ struct Tour {
         let new = TourFiles.randomPassphrase()
         let newFile = files.keyFile + ".new"
         try files.write(new, to: newFile)
-        try db.changeKey(to: .passphrase(new))
+        // Only the rewrite's own progress handler may interrupt it.
+        try db.settings.setProgressHandler(nil)
+        try db.changeKey(to: .passphrase(new), progress: ProgressBar.rewriting("Encrypting again"))
         guard rename(newFile, files.keyFile) == 0 else {
             throw Failure("the key file \(newFile) cannot be renamed: \(systemMessage(errno))")
         }
@@ -128,6 +130,7 @@ struct Tour {
         }
         passphrase = new
         db = try Connection(.file(files.database), key: .passphrase(new))
+        try Interruption.stop(db)
         let check = try db.fetchOne(String.self, "PRAGMA integrity_check") ?? ""
         guard check == "ok" else { throw Failure("the database is damaged: \(check)") }
         say("with the new one the database opens, and its integrity check says \(check)")
@@ -155,6 +158,7 @@ struct Tour {
     // MARK: Output
 
     private mutating func step<R>(_ title: String, _ body: (inout Tour) throws -> R) throws -> R {
+        try Interruption.check()
         number += 1
         Output.line(style.title("\(number)/\(Self.steps)  \(title)"))
         try Output.flush()
