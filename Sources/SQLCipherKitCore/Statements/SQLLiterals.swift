@@ -137,10 +137,20 @@ package enum SQLLiterals {
     /// whole number multiplied or divided by powers of two.
     private static func real(_ value: Double) -> String {
         if value.isInfinite { return value < 0 ? "-9e999" : "9e999" }
-        // Up to 15 digits survive the conversion to text and back.
         let short = "\(value)"
-        if short.utf8.count(where: { (48...57).contains($0) }) <= 15, abs(value) < 1e15, abs(value) > 1e-5 || value == 0 {
-            return short
+        if abs(value) < 1e15, abs(value) >= 1e-4 || value == 0 {
+            // Up to 15 digits survive the conversion to text and back. SQLite before 3.42 divides them by a power of ten with 64
+            // bits, and rounds the quotient again: that misses a number whose text lies almost halfway to the next one.
+            var digits = 0, whole = 0.0, power = 1.0, isFraction = false
+            for byte in short.utf8 where byte != 0x2d {
+                if byte == 0x2e {
+                    isFraction = true
+                } else {
+                    (digits, whole) = (digits + 1, whole * 10 + Double(byte - 0x30))
+                    if isFraction { power *= 10 }
+                }
+            }
+            if digits <= 15, abs(whole.addingProduct(-abs(value), power)) <= 0.499 * value.ulp * power { return short }
         }
         var mantissa = value.significand, exponent = Int(value.exponent)
         while mantissa != mantissa.rounded() {
