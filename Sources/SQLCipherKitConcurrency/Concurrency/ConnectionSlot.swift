@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 import SQLCipherKitCore
 import Synchronization
 
@@ -37,6 +38,8 @@ package final class ConnectionSlot: @unchecked Sendable {
     /// The additions to the connection after it was opened.
     var additions = SharedAdditions(isPool: false)
     var isWriter = false
+    /// Before then, no write begins.
+    private var nextWrite: ContinuousClock.Instant?
     private var added = ConnectionAdditions()
     /// Nil while no connection is open. Any thread may read it.
     private let interrupter = Lock<Interrupter?>(nil)
@@ -79,7 +82,9 @@ package final class ConnectionSlot: @unchecked Sendable {
         defer { cancellation?.setHandler(nil) }
         do {
             defer { reset(mode, db) }
-            let closure = try begin(mode, db)
+            if mode == .write || mode == .withoutTransaction { leaveLockToOthers() }
+            let closure = try begin(mode, db), start = ContinuousClock.now
+            defer { if mode == .write || mode == .withoutTransaction { wrote(for: ContinuousClock.now - start) } }
             let result: R
             do {
                 db.enter(closure)
@@ -124,6 +129,19 @@ package final class ConnectionSlot: @unchecked Sendable {
             interrupter.interrupt()
         }
         if let error = cancellation.error { throw error }
+    }
+
+    // MARK: Other writers
+
+    /// Sets the time until the next write. Another connection looks for the lock each millisecond, and a writer that never pauses
+    /// leaves it free for microseconds. The longer its transactions are, the fewer such moments there are.
+    private func wrote(for time: Duration) {
+        nextWrite = time < .milliseconds(10) ? nil : .now + min(time / 20, .milliseconds(2))
+    }
+
+    private func leaveLockToOthers() {
+        guard let pause = nextWrite.map({ $0 - .now }), pause > .zero else { return }
+        usleep(useconds_t(pause / .microseconds(1)))
     }
 
     // MARK: Modes
