@@ -117,7 +117,7 @@ extension FaultDriver {
                 let pool = try DatabasePool(.uri("file:\(given)"), key: key())
                 return { try pool.read { db in try requireRow(db) } }
             }),
-            PathCall(name: "KeySource.file(_:)", before: { path in
+            PathCall(name: "KeyProvider.file(_:)", before: { path in
                 try Data("secret".utf8).write(to: URL(fileURLWithPath: path))
                 chmod(path, 0o600)
             }, run: { given in
@@ -199,6 +199,19 @@ extension FaultDriver {
                 guard try DatabaseConverter.encryptOnce(fileAt: given, key: key(), mark: mark) else { throw DatabaseError(message: "no file") }
                 return {}
             }),
+            PathCall(name: "EncryptionMark.file(_:)", run: { given in
+                let mark = EncryptionMark.file(given), path = "\(root)/other/marked.db"
+                try plain(path)
+                return {
+                    defer { unlink(path) }
+                    do { try DatabaseConverter.encryptOnce(fileAt: path, key: key(), mark: mark) } catch {
+                        guard try DatabaseConverter.identify(fileAt: path, key: nil) == .plaintext else {
+                            throw DatabaseError(message: "encrypted without a mark: \(error)")
+                        }
+                        throw error
+                    }
+                }
+            }, makesFile: true),
             PathCall(name: "DatabaseConverter.decrypt(fileAt:)", before: make, run: { given in
                 try DatabaseConverter.decrypt(fileAt: given, key: key())
                 return {}

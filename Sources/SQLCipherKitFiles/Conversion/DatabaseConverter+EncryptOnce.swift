@@ -9,8 +9,8 @@ import SQLCipherKitCore
 public struct EncryptionMark: Sendable {
     let isSet: @Sendable () throws -> Bool
     let set: @Sendable () throws -> Void
-    /// The folder of a mark that is a file.
-    private let folder: String?
+    /// The path of a mark that is a file.
+    private let path: String?
 
     /// Creates a mark that your own code stores.
     /// - Parameters:
@@ -18,11 +18,11 @@ public struct EncryptionMark: Sendable {
     ///     encrypted.
     ///   - set: sets the mark, which must survive a power cut when this returns. The closure is called again if it was interrupted.
     public init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void) {
-        self.init(isSet: isSet, set: set, folder: nil)
+        self.init(isSet: isSet, set: set, path: nil)
     }
 
-    private init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void, folder: String?) {
-        (self.isSet, self.set, self.folder) = (isSet, set, folder)
+    private init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void, path: String?) {
+        (self.isSet, self.set, self.path) = (isSet, set, path)
     }
 
     /// A file in the folder of the key file (``KeyProvider/file(_:as:)``), which only its owner may read or write.
@@ -31,7 +31,7 @@ public struct EncryptionMark: Sendable {
     /// permissions to group and others; otherwise the mark throws ``DatabaseError/Reason/keyProvider``.
     /// - Parameter path: the mark's path. Its folder must exist, and must not be the folder of the database.
     public static func file(_ path: String) -> EncryptionMark {
-        let path = Paths.absolute(path), folder = path.parentFolder
+        let path = Paths.absolute(path)
         return EncryptionMark(
             isSet: {
                 do { return try OwnFile.contents(of: path, isOwn: true) != nil } catch let error as DatabaseError {
@@ -41,13 +41,14 @@ public struct EncryptionMark: Sendable {
                 }
             },
             set: { try OwnFile.replace(path, with: Array("SQLCipherKit: the database is encrypted\n".utf8)) },
-            folder: folder)
+            path: path)
     }
 
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a mark beside the database, ``DatabaseError/Reason/keyProvider`` for
-    ///   one that cannot be made.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a mark beside the database or without a path,
+    ///   ``DatabaseError/Reason/cannotOpen`` for a folder's path, ``DatabaseError/Reason/keyProvider`` for one that cannot be made.
     func requireUsable(for path: String) throws {
-        guard let folder else { return }
+        guard let mark = self.path else { return }
+        let folder = try Paths.file(mark, of: "the mark of an encrypted database").parentFolder
         guard access(folder, W_OK | X_OK) == 0 else {
             let reason = String(cString: strerror(errno))
             throw DatabaseError.keyProvider(
@@ -88,7 +89,8 @@ extension DatabaseConverter {
     /// - Returns: true if this call has encrypted the file.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext file once the mark is set;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the mark is not set, and the file is neither plaintext nor opened by
-    ///   the key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and the errors of
+    ///   the key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder or with an empty path;
+    ///   ``DatabaseError/Reason/cannotOpen`` for a mark whose path is a folder; and the errors of
     ///   ``encrypt(fileAt:key:configuration:progress:)``. If the mark cannot be set, its error is thrown, the file is encrypted,
     ///   and the next call sets the mark.
     @discardableResult
