@@ -5,15 +5,17 @@
 /* The value of Db.bSyncSet for such a database; PRAGMA synchronous makes it 1. */
 enum { sqlcipherkit_keeps_whole = 2 };
 
-/* NORMAL is enough with a write-ahead log; a rollback journal takes FULL. The journal mode is a property of the file that SQL, the
- * end of a loan or another connection can change, so it is looked at wherever a transaction begins to write. */
+/* NORMAL is enough with a write-ahead log. A rollback journal takes EXTRA: after a commit that has made the file smaller, SQLite
+ * truncates the file, and with FULL a power cut could keep that, and bring back the journal that undoes the commit. The journal
+ * mode is a property of the file that SQL, the end of a loan or another connection can change, so it is looked at wherever a
+ * transaction begins to write. */
 static void sqlcipherkit_fit_durability(Btree *btree) {
     sqlite3 *db = btree->db;
     Db *database = db->aDb;
     for (int left = db->nDb; left > 0 && database->pBt != btree; left--) database++;
     if (database == db->aDb + db->nDb || database->bSyncSet != sqlcipherkit_keeps_whole) return;
     const int has_log = sqlite3PagerGetJournalMode(sqlite3BtreePager(btree)) == PAGER_JOURNALMODE_WAL;
-    const u8 level = has_log ? PAGER_SYNCHRONOUS_NORMAL : PAGER_SYNCHRONOUS_FULL;
+    const u8 level = has_log ? PAGER_SYNCHRONOUS_NORMAL : PAGER_SYNCHRONOUS_EXTRA;
     if (database->safety_level == level) return;
     database->safety_level = level;
     sqlite3BtreeSetPagerFlags(btree, level | (db->flags & PAGER_FLAGS_MASK));

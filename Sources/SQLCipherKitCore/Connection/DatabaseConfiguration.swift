@@ -56,7 +56,8 @@ public struct DatabaseConfiguration: Sendable {
         /// platforms until the drive has emptied its cache (`PRAGMA fullfsync = ON`).
         case everyCommit
         /// An intact file, perhaps without the last commits: with a write-ahead log, only a checkpoint waits for the disk
-        /// (`NORMAL`). With a rollback journal, which needs more to keep the file intact, each commit still waits (`FULL`).
+        /// (`NORMAL`). With a rollback journal, which needs more to keep the file intact, each commit waits as by default
+        /// (`EXTRA`).
         case wholeFile
         /// Perhaps a damaged file: nothing waits for the disk (`OFF`). For data that you can create again.
         case off

@@ -14,7 +14,7 @@ import TestSupport
     private func expected(_ durability: DatabaseConfiguration.Durability, _ mode: DatabaseConfiguration.JournalMode) -> Int {
         switch durability {
         case .everyCommit: 3
-        case .wholeFile: mode == .wal ? 1 : 2
+        case .wholeFile: mode == .wal ? 1 : 3
         case .off: 0
         }
     }
