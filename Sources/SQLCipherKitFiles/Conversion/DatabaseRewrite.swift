@@ -96,7 +96,13 @@ struct DatabaseReplacement {
     /// Replaces the file. If this throws, the old file is unchanged. Afterwards the connection still has the old file open, which
     /// no longer has a name, and must close or detach it.
     func run() throws {
-        try rewrite.source.connection.usingExclusively { try replace() }
+        try rewrite.source.connection.usingExclusively {
+            // The change of the journal mode waits for the disk, whatever the durability is: it writes the old file's first page.
+            let settings = try KeptSettings(of: rewrite.source.connection)
+            defer { settings.putBack() }
+            try rewrite.source.setSynchronous(.extra)
+            try replace()
+        }
     }
 
     private func replace() throws {
