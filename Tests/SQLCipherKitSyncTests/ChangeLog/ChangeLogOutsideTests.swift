@@ -346,6 +346,25 @@ import TestSupport
         #expect(error { try db.execute(insert) }?.message.contains("4 values were supplied") == true)
     }
 
+    /// A column that is added in a savepoint that is undone is in no row that the write logs, before it or after it.
+    @Test func columnAddedInUndoneSavepointIsNotLogged() throws {
+        let a = try peer("a"), b = try peer("b")
+        try a.write { db in
+            try db.execute("INSERT INTO note VALUES ('before', 1, 1)")
+            do {
+                try db.savepoint { db -> Void in
+                    try db.execute("ALTER TABLE note ADD COLUMN stars DEFAULT 3")
+                    try db.execute("INSERT INTO note VALUES ('within', 1, 1, 5)")
+                    throw CancellationError()
+                }
+            } catch is CancellationError {}
+            try db.execute("INSERT INTO note VALUES ('after', 2, 2)")
+            try db.execute("UPDATE note SET body = 4 WHERE id = 'before'")
+        }
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b) && Set(rows(b)) == [["before", 1, 4], ["after", 2, 2]])
+    }
+
     // MARK: Triggers
 
     /// The triggers of a full-text index run, and the user's triggers do not, with or without the others.
