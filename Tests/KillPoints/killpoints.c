@@ -110,8 +110,14 @@ static void touch(int file, enum touch how, off_t from, size_t count) {
         const struct stat *known = &traced[i].info;
         if (known->st_ino != info.st_ino || known->st_dev != info.st_dev) continue;
         const size_t size = (size_t)known->st_size, start = (size_t)from;
-        const size_t end = start < size && count < size - start ? start + count : size;
-        for (size_t at = start; at < end; at++) if (traced[i].bytes[at] == UNTOUCHED) traced[i].bytes[at] = how;
+        if (start >= size) continue;
+        const size_t end = count < size - start ? start + count : size;
+        unsigned char *at = traced[i].bytes + start, *const last = traced[i].bytes + end;
+        while (at < last && (at = memchr(at, UNTOUCHED, (size_t)(last - at)))) {
+            unsigned char *const from = at;
+            while (at < last && *at == UNTOUCHED) at++;
+            memset(from, how, (size_t)(at - from));
+        }
     }
     pthread_mutex_unlock(&tracing);
     errno = error;
@@ -160,10 +166,17 @@ static void note_file(int kind, int file, off_t offset, const void *bytes, size_
     }
 }
 
-/* Returns a result that a call with these paths has had. */
-static int note_names(int result, int kind, const char *from, const char *to) {
-    const char *first = name_in_folder(from), *second = to ? name_in_folder(to) : NULL;
-    if (result == 0 && first && (!to || second)) note(kind, NULL, first, second, 0, NULL, 0);
+/* The same for a path below an open folder. */
+static const char *name_at(int at, const char *path) {
+    struct stat info;
+    if (at == AT_FDCWD || *path == '/') return name_in_folder(path);
+    if (record < 0 || fstat(at, &info) || info.st_ino != folder_info.st_ino || info.st_dev != folder_info.st_dev) return NULL;
+    return strchr(path, '/') ? NULL : path;
+}
+
+/* Returns a result that a call with these names, NULL outside of the folder, has had. */
+static int note_names(int result, int kind, const char *first, const char *second) {
+    if (result == 0 && first && (kind == KILLPOINTS_REMOVE || second)) note(kind, NULL, first, second, 0, NULL, 0);
     return result;
 }
 
@@ -179,17 +192,16 @@ static int write_point(int file) {
 }
 
 /* After a file was opened, which may not have existed before. */
-static void note_opened(const char *path, int flags, int existed, int file) {
+static void note_opened(const char *name, int flags, int existed, int file) {
     struct stat info;
     if (record < 0 || file < 0 || fstat(file, &info) || !S_ISREG(info.st_mode)) return;
-    const char *name = name_in_folder(path);
     if (!existed) note(name ? KILLPOINTS_CREATE : KILLPOINTS_FORGET, &info, name, NULL, 0, NULL, 0);
     else if (flags & O_TRUNC && name) note(KILLPOINTS_TRUNCATE, &info, NULL, NULL, 0, NULL, 0);
 }
 
-static int exists(const char *path) {
+static int exists(int at, const char *path) {
     struct stat info;
-    return lstat(path, &info) == 0;
+    return fstatat(at, path, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 void killpoints_mark(void) {
@@ -217,24 +229,28 @@ __attribute__((constructor)) static void record_from_environment(void) {
     *(void **)&real = real_function(&known, name)
 #define REAL(name, ...) REAL_OF_TYPE(int, name, __VA_ARGS__)
 
-#define OPEN(name)                                           \
-    int name(const char *path, int flags, ...) {             \
-        mode_t mode = 0;                                     \
-        if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) { \
-            va_list list;                                    \
-            va_start(list, flags);                           \
-            mode = va_arg(list, mode_t);                     \
-            va_end(list);                                    \
-            if (point(NAME)) return -1;                       \
-        }                                                    \
-        REAL(#name, const char *, int, ...);                 \
-        const int existed = record < 0 || !(flags & O_CREAT) || exists(path); \
-        const int file = real(path, flags, mode);            \
-        note_opened(path, flags, existed, file);             \
-        return file;                                         \
+/* A function that opens `path`, below the folder `at`. */
+#define OPEN(name, at, parameters, types, ...)                            \
+    int name parameters {                                                 \
+        mode_t mode = 0;                                                  \
+        if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {        \
+            va_list list;                                                 \
+            va_start(list, flags);                                        \
+            mode = va_arg(list, mode_t);                                  \
+            va_end(list);                                                 \
+            if (point(NAME)) return -1;                                   \
+        }                                                                 \
+        REAL(#name, types);                                               \
+        const int existed = record < 0 || !(flags & O_CREAT) || exists(at, path); \
+        const int file = real(__VA_ARGS__, flags, mode);                  \
+        note_opened(name_at(at, path), flags, existed, file);             \
+        return file;                                                      \
     }
-OPEN(open)
-OPEN(open64)
+#define LIST(...) __VA_ARGS__
+OPEN(open, AT_FDCWD, (const char *path, int flags, ...), LIST(const char *, int, ...), path)
+OPEN(open64, AT_FDCWD, (const char *path, int flags, ...), LIST(const char *, int, ...), path)
+OPEN(openat, at, (int at, const char *path, int flags, ...), LIST(int, const char *, int, ...), at, path)
+OPEN(openat64, at, (int at, const char *path, int flags, ...), LIST(int, const char *, int, ...), at, path)
 
 #define WRITES(name, offset_type)                                                    \
     ssize_t name(int file, const void *bytes, size_t count, offset_type offset) {    \
@@ -328,7 +344,13 @@ int fchmod(int file, mode_t mode) {
 int rename(const char *from, const char *to) {
     REAL("rename", const char *, const char *);
     if (point(NAME)) return -1;
-    return note_names(real(from, to), KILLPOINTS_MOVE, from, to);
+    return note_names(real(from, to), KILLPOINTS_MOVE, name_in_folder(from), name_in_folder(to));
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    REAL("renameat", int, const char *, int, const char *);
+    if (point(NAME)) return -1;
+    return note_names(real(from_folder, from, to_folder, to), KILLPOINTS_MOVE, name_at(from_folder, from), name_at(to_folder, to));
 }
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
@@ -338,7 +360,8 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
         errno = EINVAL;
         return -1;
     }
-    return note_names(real(from_folder, from, to_folder, to, flags), KILLPOINTS_MOVE, from, to);
+    const int result = real(from_folder, from, to_folder, to, flags);
+    return note_names(result, KILLPOINTS_MOVE, name_at(from_folder, from), name_at(to_folder, to));
 }
 
 int link(const char *from, const char *to) {
@@ -348,13 +371,19 @@ int link(const char *from, const char *to) {
         errno = EPERM;
         return -1;
     }
-    return note_names(real(from, to), KILLPOINTS_LINK, from, to);
+    return note_names(real(from, to), KILLPOINTS_LINK, name_in_folder(from), name_in_folder(to));
 }
 
 int unlink(const char *path) {
     REAL("unlink", const char *);
     if (point(NAME)) return -1;
-    return note_names(real(path), KILLPOINTS_REMOVE, path, NULL);
+    return note_names(real(path), KILLPOINTS_REMOVE, name_in_folder(path), NULL);
+}
+
+int unlinkat(int at, const char *path, int flags) {
+    REAL("unlinkat", int, const char *, int);
+    if (point(NAME)) return -1;
+    return note_names(real(at, path, flags), KILLPOINTS_REMOVE, name_at(at, path), NULL);
 }
 
 int killpoints_supported(void) { return 1; }

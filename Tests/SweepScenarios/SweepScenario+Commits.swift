@@ -6,27 +6,20 @@ extension SweepScenario {
     /// Enough for several pages.
     private static let count = 6, steps = 3
 
-    static func committing(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func committing(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         switch action {
-        case "commits": return try commits(mode)
-        case "create": return try create(mode)
-        case "attached": return try attached(mode)
-        case "moves": return try moves(mode, .everyCommit)
-        case "moves-whole": return try moves(mode, .wholeFile)
-        case "copies": return try copies(mode, .everyCommit)
-        case "copies-whole": return try copies(mode, .wholeFile)
-        case "migrations": return try migrations(mode)
+        case "commits": return try commits(setting)
+        case "create": return try create(setting)
+        case "attached": return try attached(setting)
+        case "moves": return try moves(setting)
+        case "copies": return try copies(setting)
+        case "migrations": return try migrations(setting)
         default: return nil
         }
     }
 
-    private static func open(
-        _ path: String, _ mode: String, _ durability: DatabaseConfiguration.Durability = .everyCommit
-    ) throws -> Connection {
-        var configuration = DatabaseConfiguration()
-        configuration.durability = durability
-        configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
-        return try Connection(.file(path), key: one(), configuration: configuration)
+    private static func open(_ path: String, _ setting: Setting) throws -> Connection {
+        try Connection(.file(path), key: one(), configuration: setting.configuration)
     }
 
     /// Every row has the number of the last step.
@@ -56,8 +49,8 @@ extension SweepScenario {
         }
     }
 
-    private static func prepare(_ path: String, _ mode: String) throws {
-        let db = try open(path, mode)
+    private static func prepare(_ path: String, _ setting: Setting) throws {
+        let db = try open(path, setting.flushed)
         try db.transaction { db in
             try db.execute("CREATE TABLE t(x)")
             for _ in 1..<count { try db.execute("INSERT INTO t VALUES (NULL)") }
@@ -65,11 +58,11 @@ extension SweepScenario {
         }
     }
 
-    private static func commits(_ mode: String) throws -> SweepScenario {
+    private static func commits(_ setting: Setting) throws -> SweepScenario {
         SweepScenario(
-            prepare: { try prepare($0 + "/a.db", mode) },
+            prepare: { try prepare($0 + "/a.db", setting) },
             act: { folder in
-                let db = try open(folder + "/a.db", mode)
+                let db = try open(folder + "/a.db", setting)
                 for number in 1...steps {
                     try db.transaction { db in try fill(db, step: number) }
                     returned()
@@ -83,10 +76,9 @@ extension SweepScenario {
     }
 
     /// A database that is made and filled by its first opening, and then used.
-    private static func create(_ mode: String) throws -> SweepScenario {
+    private static func create(_ setting: Setting) throws -> SweepScenario {
         let make = { (folder: String) in
-            var configuration = DatabaseConfiguration()
-            configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
+            var configuration = setting.configuration
             configuration.onCreate = { db in
                 try db.execute("CREATE TABLE t(x)")
                 for _ in 1..<count { try db.execute("INSERT INTO t VALUES (NULL)") }
@@ -116,12 +108,12 @@ extension SweepScenario {
     }
 
     /// Transactions of two databases: with rollback journals both change or none.
-    private static func attached(_ mode: String) throws -> SweepScenario {
+    private static func attached(_ setting: Setting) throws -> SweepScenario {
         let names = ["a.db", "b.db"]
         return SweepScenario(
-            prepare: { folder in for name in names { try prepare(folder + "/" + name, mode) } },
+            prepare: { folder in for name in names { try prepare(folder + "/" + name, setting) } },
             act: { folder in
-                let db = try open(folder + "/a.db", mode)
+                let db = try open(folder + "/a.db", setting)
                 try db.attach(.file(folder + "/b.db"), as: "b", key: one())
                 for number in 1...2 {
                     try db.transaction { db in
@@ -135,7 +127,7 @@ extension SweepScenario {
                 // With a write-ahead log, each file is atomic for itself (https://sqlite.org/lang_attach.html). A journal is
                 // judged when its own database is opened, for which its super-journal must still be there.
                 let found = try names.map { try step(folder + "/" + $0) }
-                guard mode == "wal" || found[0] == found[1] else { throw Wrong(description: "the steps are \(found)") }
+                guard setting.mode == "wal" || found[0] == found[1] else { throw Wrong(description: "the steps are \(found)") }
                 let stayed = superJournals(folder)
                 try expect(folder, files: (stayed + names).sorted())
                 for name in stayed {
@@ -151,10 +143,10 @@ extension SweepScenario {
     }
 
     /// Rows that move from one file to the other: each is in one of them, and the rows of one call are together.
-    private static func moves(_ mode: String, _ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
+    private static func moves(_ setting: Setting) throws -> SweepScenario {
         let names = ["a.db", "b.db"]
         let attach = { (folder: String) in
-            let db = try open(folder + "/a.db", mode, durability)
+            let db = try open(folder + "/a.db", setting)
             return try db.attach(.file(folder + "/b.db"), as: "b", key: one())
         }
         let number = SQL("CAST(substr(x, \(marker.utf8.count + 2)) AS INTEGER)")
@@ -173,8 +165,8 @@ extension SweepScenario {
         let states = [[Array(0..<8), []], [Array(3..<8), Array(0..<3)], [Array(6..<8), Array(0..<6)]]
         return SweepScenario(
             prepare: { folder in
-                try make(folder + "/a.db", one(), mode, rows: 8)
-                try make(folder + "/b.db", one(), mode, rows: 0)
+                try make(folder + "/a.db", one(), setting.mode, rows: 8)
+                try make(folder + "/b.db", one(), setting.mode, rows: 0)
             },
             act: { folder in
                 let target = try attach(folder)
@@ -199,7 +191,7 @@ extension SweepScenario {
 
     /// Tables that are copied from one file to the other: the tables of each call are all there or not at all, and the source is
     /// unchanged.
-    private static func copies(_ mode: String, _ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
+    private static func copies(_ setting: Setting) throws -> SweepScenario {
         let names = ["a.db", "b.db"], tables = [["t"], ["u", "v"]]
         func rows(_ path: String) throws -> [Int] {
             try intact(path, one()) { db in
@@ -219,13 +211,13 @@ extension SweepScenario {
         }
         return SweepScenario(
             prepare: { folder in
-                try make(folder + "/a.db", one(), mode, rows: 8)
-                try make(folder + "/b.db", one(), mode, rows: 0)
-                let db = try open(folder + "/a.db", mode)
+                try make(folder + "/a.db", one(), setting.mode, rows: 8)
+                try make(folder + "/b.db", one(), setting.mode, rows: 0)
+                let db = try open(folder + "/a.db", setting.flushed)
                 for table in tables[1] { try db.execute("CREATE TABLE \(raw: table) AS SELECT * FROM t") }
             },
             act: { folder in
-                let db = try open(folder + "/a.db", mode, durability)
+                let db = try open(folder + "/a.db", setting)
                 let target = try db.attach(.file(folder + "/b.db"), as: "b", key: one())
                 for names in tables {
                     try db.main.copyTables(names, to: target)
@@ -236,13 +228,10 @@ extension SweepScenario {
                 _ = try state(folder)
                 try expect(folder, files: (superJournals(folder) + names).sorted())
             },
-            checkReturned: { folder, calls in
-                let state = try state(folder)
-                if durability == .everyCommit { try expect(state, after: calls, folder) }
-            })
+            checkReturned: { folder, calls in try expect(state(folder), after: calls, folder) })
     }
 
-    private static func migrations(_ mode: String) throws -> SweepScenario {
+    private static func migrations(_ setting: Setting) throws -> SweepScenario {
         let migrator = { (count: Int) in
             var migrator = Migrator()
             for number in 1...count {
@@ -257,9 +246,9 @@ extension SweepScenario {
             return migrator
         }
         return SweepScenario(
-            prepare: { try prepare($0 + "/a.db", mode) },
+            prepare: { try prepare($0 + "/a.db", setting) },
             act: { folder in
-                let db = try open(folder + "/a.db", mode)
+                let db = try open(folder + "/a.db", setting)
                 for number in 1...steps {
                     try migrator(number).migrate(db)
                     returned()

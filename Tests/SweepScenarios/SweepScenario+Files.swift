@@ -6,18 +6,14 @@ import SQLCipherKit
 extension SweepScenario {
     private static let count = 12
 
-    static func rewriting(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func rewriting(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         var keys = (old: try one(), new: try two()), change: ((String) throws -> Void)?
         switch action {
-        case "key-in-place", "key-in-place-without-sync", "key-by-file", "key-by-file-after-a-commit":
+        case "key-in-place", "key-by-file", "key-by-file-after-a-commit":
             change = { path in
-                let db = try Connection(.file(path), key: keys.old)
-                if action == "key-in-place-without-sync" { try db.main.setSynchronous(.off) }
-                if action == "key-by-file-after-a-commit" {
-                    // The setting leaves the removal of the journal to the file system.
-                    try db.main.setSynchronous(.full)
-                    try db.execute("UPDATE t SET x = x")
-                }
+                let db = try Connection(.file(path), key: keys.old, configuration: setting.configuration)
+                // With `wholeFile`, the removal of the journal is left to the file system.
+                if action == "key-by-file-after-a-commit" { try db.execute("UPDATE t SET x = x") }
                 try db.changeKey(to: keys.new, mode: action.hasPrefix("key-by-file") ? .newFile : .inPlace)
                 returned()
             }
@@ -28,7 +24,7 @@ extension SweepScenario {
         case "erase", "vacuum":
             keys.new = keys.old
             change = { path in
-                let db = try Connection(.file(path), key: keys.old)
+                let db = try Connection(.file(path), key: keys.old, configuration: setting.configuration)
                 if action == "erase" { try db.main.eraseDeletedContent() } else { try db.main.vacuum() }
                 returned()
             }
@@ -39,7 +35,7 @@ extension SweepScenario {
         let (old, new) = keys, isInKey = action == "erase" || action == "vacuum", possible = isInKey ? [old] : [old, new]
         return SweepScenario(
             prepare: { folder in
-                try make(folder + "/a.db", old, mode, rows: count)
+                try make(folder + "/a.db", old, setting.mode, rows: count)
                 guard isInKey else { return }
                 let db = try Connection(.file(folder + "/a.db"), key: old)
                 try db.execute("CREATE TABLE gone AS SELECT * FROM t")
@@ -47,7 +43,7 @@ extension SweepScenario {
             },
             act: { folder in
                 if let change { return try change(folder + "/a.db") }
-                try DatabaseConverter.convert(fileAt: folder + "/a.db", from: old, to: new)
+                try DatabaseConverter.convert(fileAt: folder + "/a.db", from: old, to: new, configuration: setting.configuration)
                 returned()
             },
             check: { folder in
@@ -55,7 +51,7 @@ extension SweepScenario {
                 try expect(folder, files: ["a.db"])
             },
             hasPlaintext: old.isPlaintext || new.isPlaintext,
-            checkError: { try expect($0 + "/a.db", possible, mode: mode) },
+            checkError: { try expect($0 + "/a.db", possible, mode: setting.mode) },
             checkReturned: { folder, calls in
                 guard calls > 0 else { return }
                 try expect(folder + "/a.db", [new], rows: count)
@@ -65,17 +61,17 @@ extension SweepScenario {
     }
 
     /// The mark is in the folder of the database, since only changes there are recorded; `EncryptionMark.file` refuses that place.
-    static func encryptingOnce(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func encryptingOnce(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         guard action == "encrypt-once" else { return nil }
         let key = try one()
         @Sendable func encrypt(_ folder: String) throws {
             let file = folder + "/mark"
             let mark = EncryptionMark(
                 isSet: { try OwnFile.contents(of: file, isOwn: true) != nil }, set: { try OwnFile.replace(file, with: [1]) })
-            try DatabaseConverter.encryptOnce(fileAt: folder + "/a.db", key: key, mark: mark)
+            try DatabaseConverter.encryptOnce(fileAt: folder + "/a.db", key: key, mark: mark, configuration: setting.configuration)
         }
         return SweepScenario(
-            prepare: { try make($0 + "/a.db", .plaintext, mode, rows: count) },
+            prepare: { try make($0 + "/a.db", .plaintext, setting.mode, rows: count) },
             act: { folder in
                 try encrypt(folder)
                 returned()
@@ -98,7 +94,7 @@ extension SweepScenario {
             })
     }
 
-    static func copying(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func copying(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         var options = Schema.BackupOptions(), key = try two(), refused: Int32 = 0
         var previous = 0
         switch action {
@@ -109,19 +105,19 @@ extension SweepScenario {
         case "backup-by-link": refused = 1
         case "backup-without-links": refused = 3
         case "export": key = .plaintext
-        case "restore": return try restoring(from: two(), mode)
-        case "restore-by-rows": return try restoring(from: .plaintext, mode)
+        case "restore": return try restoring(from: two(), setting)
+        case "restore-by-rows": return try restoring(from: .plaintext, setting)
         default: return nil
         }
         let (copyKey, copyOptions, refusedCalls, before) = (key, options, refused, previous)
         @Sendable func copy(_ folder: String) throws {
-            let db = try Connection(.file(folder + "/a.db"), key: one())
+            let db = try Connection(.file(folder + "/a.db"), key: one(), configuration: setting.configuration)
             try db.main.backup(toFileAt: folder + "/b.db", key: copyKey, options: copyOptions)
             returned()
         }
         return SweepScenario(
             prepare: { folder in
-                try make(folder + "/a.db", one(), mode, rows: count)
+                try make(folder + "/a.db", one(), setting.mode, rows: count)
                 if before > 0 { try make(folder + "/b.db", copyKey, "delete", rows: before) }
             },
             act: { folder in
@@ -142,15 +138,13 @@ extension SweepScenario {
     }
 
     /// Salvaging a database in its place, or to another file. The rows are in whole pages, and some of them in the log alone.
-    static func salvaging(_ action: String, _ mode: String) throws -> SweepScenario? {
-        var configuration = DatabaseConfiguration()
-        if action.hasSuffix("-whole") { configuration.durability = .wholeFile }
-        if action.hasSuffix("-off") { configuration.durability = .off }
-        if action.hasPrefix("salvage") { return try salvagingToAnotherFile(mode, configuration) }
-        guard action.hasPrefix("open-salvaging") else { return nil }
-        let files = FileManager.default, setting = configuration
+    static func salvaging(_ action: String, _ setting: Setting) throws -> SweepScenario? {
+        if action == "salvage" { return try salvagingToAnotherFile(setting) }
+        guard action == "open-salvaging" else { return nil }
+        let files = FileManager.default, mode = setting.mode
         @Sendable func open(_ folder: String) throws {
-            let (db, _) = try DatabaseConverter.openOrSalvage(fileAt: folder + "/a.db", key: one(), configuration: setting)
+            let (db, _) = try DatabaseConverter.openOrSalvage(
+                fileAt: folder + "/a.db", key: one(), configuration: setting.configuration)
             db.close()
         }
         return SweepScenario(
@@ -177,7 +171,7 @@ extension SweepScenario {
                 }
                 if whole == nil { throw Wrong(description: "none of the copies \(copies) has all rows") }
             },
-            comparesLogs: true, isSafeFromPowerCuts: configuration.durability != .off,
+            comparesLogs: true,
             checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/a.db", [one()], rows: count) } })
     }
 
@@ -214,11 +208,11 @@ extension SweepScenario {
     }
 
     /// Salvaging to another file: the damaged one stays as it is, whatever happens.
-    private static func salvagingToAnotherFile(_ mode: String, _ configuration: DatabaseConfiguration) throws -> SweepScenario {
-        let files = FileManager.default
+    private static func salvagingToAnotherFile(_ setting: Setting) throws -> SweepScenario {
+        let files = FileManager.default, mode = setting.mode
         @Sendable func salvage(_ folder: String) throws {
             try DatabaseConverter.salvage(
-                fileAt: folder + "/a.db", key: one(), to: folder + "/b.db", newKey: two(), configuration: configuration)
+                fileAt: folder + "/a.db", key: one(), to: folder + "/b.db", newKey: two(), configuration: setting.configuration)
         }
         @Sendable func checkCopy(_ folder: String) throws {
             try expect(folder + "/b.db", [two()], rows: count)
@@ -254,14 +248,15 @@ extension SweepScenario {
             checkReturned: { folder, calls in if calls > 0 { try checkCopy(folder) } })
     }
 
-    private static func restoring(from key: DatabaseKey, _ mode: String) throws -> SweepScenario {
+    private static func restoring(from key: DatabaseKey, _ setting: Setting) throws -> SweepScenario {
         SweepScenario(
             prepare: { folder in
-                try make(folder + "/a.db", one(), mode, rows: count)
+                try make(folder + "/a.db", one(), setting.mode, rows: count)
                 try make(folder + "/b.db", key, "delete", rows: 5)
             },
             act: { folder in
-                try Connection(.file(folder + "/a.db"), key: one()).main.restore(fromFileAt: folder + "/b.db", key: key)
+                let db = try Connection(.file(folder + "/a.db"), key: one(), configuration: setting.configuration)
+                try db.main.restore(fromFileAt: folder + "/b.db", key: key)
                 returned()
             },
             check: { folder in

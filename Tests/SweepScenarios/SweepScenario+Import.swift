@@ -4,14 +4,14 @@ import SQLCipherKit
 /// The tool's `import` of rows and documents in small batches: into an existing database, into a new database, and of sources
 /// that have changed: rows by their key, and documents as a mirror of their folder.
 extension SweepScenario {
-    static func importing(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func importing(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         guard ["import", "import-new", "import-mirror"].contains(action) else { return nil }
         let (isNew, isMirror) = (action == "import-new", action == "import-mirror"), key = try ImportSweep.key()
         @Sendable func sweep(_ folder: String) -> ImportSweep { ImportSweep(folder: folder, isMirror: isMirror) }
         return SweepScenario(
             prepare: { folder in
                 let sweep = sweep(folder), fileManager = FileManager.default
-                if !isNew { try make(sweep.path, key, mode, rows: 3) }
+                if !isNew { try make(sweep.path, key, setting.mode, rows: 3) }
                 if isMirror {
                     try sweep.write(ImportSweep.old)
                     try sweep.run(into: sweep.path)

@@ -5,11 +5,11 @@ import SQLCipherKitReplication
 /// Several machines on one replica, whose store keeps its power: the next machine takes over, a restore to an earlier state runs
 /// beside the writer, and a follower goes on after a change of key.
 extension SweepScenario {
-    static func onSeveralMachines(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func onSeveralMachines(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         switch action {
-        case "take-over": return try takingOver()
-        case "restore-earlier": return try restoringEarlier()
-        case "follow-key": return try followingKey()
+        case "take-over": return try takingOver(setting)
+        case "restore-earlier": return try restoringEarlier(setting)
+        case "follow-key": return try followingKey(setting)
         default: return nil
         }
     }
@@ -46,15 +46,16 @@ extension SweepScenario {
         }
     }
 
-    private static func pool(_ path: String, _ key: DatabaseKey) throws -> DatabasePool {
-        try DatabasePool(.file(path), key: key, configuration: configuration("wal", .everyCommit))
+    private static func pool(_ path: String, _ key: DatabaseKey, _ setting: Setting) throws -> DatabasePool {
+        try DatabasePool(.file(path), key: key, configuration: setting.configuration)
     }
 
     /// Writes rows, each of which is in the store when `stored` runs.
     @Sendable private static func replicate(
-        _ path: String, _ store: any ObjectStore, _ numbers: [Int], key: DatabaseKey? = nil, stored: (Int, Replicator.Position) throws -> Void = { _, _ in }
+        _ path: String, _ setting: Setting, _ store: any ObjectStore, _ numbers: [Int], key: DatabaseKey? = nil,
+        stored: (Int, Replicator.Position) throws -> Void = { _, _ in }
     ) async throws {
-        let pool = try pool(path, key ?? one()), replica = try await Replicator(of: pool, in: store)
+        let pool = try pool(path, key ?? one(), setting), replica = try await replica(of: pool, in: store)
         if numbers.isEmpty { try await replica.waitUntilStored(timeout: .seconds(10)) }
         for number in numbers {
             try await pool.write { db in try write(number, db) }
@@ -72,29 +73,33 @@ extension SweepScenario {
     }
 
     /// Prepares a database with an empty table, in a store.
-    private static func prepare(_ site: Site, _ path: String) throws {
+    private static func prepare(_ site: Site, _ path: String, _ setting: Setting) throws {
         try site.clear()
-        let db = try Connection(.file(path), key: one(), configuration: configuration("wal", .everyCommit))
+        let db = try Connection(.file(path), key: one(), configuration: setting.flushed.configuration)
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
         db.close()
-        try waiting { try await replicate(path, FolderStore(site.store), []) }
+        try waiting { try await replicate(path, setting.flushed, FolderStore(site.store), []) }
         try FileManager.default.copyItem(atPath: site.store, toPath: site.store + "-0")
     }
 
     /// The database `a.db` is replicated, `b.db` is restored and takes over the store, and `a.db` is refused from then on.
-    private static func takingOver() throws -> SweepScenario {
+    private static func takingOver(_ setting: Setting) throws -> SweepScenario {
         @Sendable func restore(_ folder: String, _ store: any ObjectStore) async throws {
             _ = try await Replicator.restore(to: folder + "/b.db", from: store, key: one())
         }
         nonisolated(unsafe) var puts = 0
         return SweepScenario(
-            prepare: { folder in try prepare(Site(folder: folder), folder + "/a.db") },
+            prepare: { folder in try prepare(Site(folder: folder), folder + "/a.db", setting) },
             act: { folder in
                 let site = Site(folder: folder), store = try KeptStore(site.store)
                 try waiting {
-                    try await replicate(folder + "/a.db", store, [1]) { number, _ in try site.note("\(number)", after: store.puts) }
+                    try await replicate(folder + "/a.db", setting, store, [1]) { number, _ in
+                        try site.note("\(number)", after: store.puts)
+                    }
                     try await restore(folder, store)
-                    try await replicate(folder + "/b.db", store, [2]) { number, _ in try site.note("\(number)", after: store.puts) }
+                    try await replicate(folder + "/b.db", setting, store, [2]) { number, _ in
+                        try site.note("\(number)", after: store.puts)
+                    }
                 }
             },
             check: { folder in
@@ -107,7 +112,7 @@ extension SweepScenario {
                 let exists = FileManager.default.fileExists(atPath: folder + "/b.db")
                 try waiting {
                     if !exists { try await restore(folder, store) }
-                    try await replicate(folder + "/b.db", store, [100])
+                    try await replicate(folder + "/b.db", setting, store, [100])
                 }
                 let second = try numbers(folder + "/b.db"), after = try restored(folder, store)
                 guard second == after, after.starts(with: acknowledged), after.last == 100 else {
@@ -115,7 +120,7 @@ extension SweepScenario {
                 }
                 // The first machine has commits that the store lacks, or none; it changes nothing there.
                 do {
-                    try waiting { try await replicate(folder + "/a.db", store, [200]) }
+                    try waiting { try await replicate(folder + "/a.db", setting, store, [200]) }
                     let last = try restored(folder, store)
                     throw Wrong(description: "the former machine goes on: the store had \(after), and has \(last)")
                 } catch let error as DatabaseError where error.reason == .replicaForked {}
@@ -128,31 +133,33 @@ extension SweepScenario {
     }
 
     /// A restore of the state after the second commit, while the database goes on.
-    private static func restoringEarlier() throws -> SweepScenario {
+    private static func restoringEarlier(_ setting: Setting) throws -> SweepScenario {
         nonisolated(unsafe) var puts = 0
         @Sendable func restore(_ folder: String, _ store: any ObjectStore, _ position: String) async throws {
             guard let position = Replicator.Position(position) else { throw Wrong(description: "no position \(position)") }
             _ = try await Replicator.restore(to: folder + "/b.db", from: store, key: one(), at: .position(position))
         }
         return SweepScenario(
-            prepare: { folder in try prepare(Site(folder: folder), folder + "/a.db") },
+            prepare: { folder in try prepare(Site(folder: folder), folder + "/a.db", setting) },
             act: { folder in
                 let site = Site(folder: folder), store = try KeptStore(site.store)
                 try waiting {
-                    try await replicate(folder + "/a.db", store, [1, 2, 3]) { number, position in
+                    try await replicate(folder + "/a.db", setting, store, [1, 2, 3]) { number, position in
                         try site.note("\(number)", after: store.puts)
                         if number == 2 { try site.note("\(position)", after: store.puts) }
                     }
                     let position = try site.noted(by: .max).first { $0.contains(":") } ?? ""
                     async let earlier: Void = restore(folder, store, position)
-                    try await replicate(folder + "/a.db", store, [4, 5]) { number, _ in try site.note("\(number)", after: store.puts) }
+                    try await replicate(folder + "/a.db", setting, store, [4, 5]) { number, _ in
+                        try site.note("\(number)", after: store.puts)
+                    }
                     try await earlier
                 }
             },
             check: { folder in
                 let site = Site(folder: folder), store = try site.storeAfterCut(puts), noted = try site.noted(by: puts)
                 let acknowledged = noted.compactMap { Int($0) }
-                try waiting { try await replicate(folder + "/a.db", store, [100]) }
+                try waiting { try await replicate(folder + "/a.db", setting, store, [100]) }
                 let written = try numbers(folder + "/a.db"), found = try restored(folder, store)
                 guard found == written, found.starts(with: acknowledged), found.last == 100 else {
                     throw Wrong(description: "\(acknowledged) are acknowledged, \(written) are here, and \(found) in the store")
@@ -171,7 +178,7 @@ extension SweepScenario {
     }
 
     /// A follower's copy whose original, beside the folder, gets another key.
-    private static func followingKey() throws -> SweepScenario {
+    private static func followingKey(_ setting: Setting) throws -> SweepScenario {
         let original = { (folder: String) in folder + "/../original.db" }
         /// The rows of the copy, of which only a copy is written to, and its key.
         @Sendable func copied(_ folder: String) throws -> [Int] {
@@ -193,7 +200,7 @@ extension SweepScenario {
         @Sendable func follower(_ folder: String, _ key: DatabaseKey) async throws -> ReplicaFollower {
             try await ReplicaFollower(
                 at: folder + "/copy.db", following: FolderStore(folder + "/../store"), key: key, every: .seconds(3600),
-                configuration: configuration("wal", .everyCommit))
+                configuration: setting.configuration)
         }
         @Sendable func end(_ follower: ReplicaFollower) async throws {
             await follower.stop()
@@ -202,9 +209,9 @@ extension SweepScenario {
         return SweepScenario(
             prepare: { folder in
                 for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: original(folder) + suffix) }
-                try prepare(Site(folder: folder), original(folder))
+                try prepare(Site(folder: folder), original(folder), setting)
                 try waiting {
-                    try await replicate(folder + "/../original.db", FolderStore(folder + "/../store"), [1])
+                    try await replicate(folder + "/../original.db", setting.flushed, FolderStore(folder + "/../store"), [1])
                     let follower = try await follower(folder, one())
                     _ = try await follower.catchUp()
                     try await end(follower)
@@ -213,13 +220,13 @@ extension SweepScenario {
             act: { folder in
                 try waiting {
                     let follower = try await follower(folder, one()), store = try FolderStore(folder + "/../store")
-                    try await replicate(folder + "/../original.db", store, [2])
+                    try await replicate(folder + "/../original.db", setting.flushed, store, [2])
                     _ = try await follower.catchUp()
                     returned()
-                    let pool = try pool(folder + "/../original.db", one())
+                    let pool = try pool(folder + "/../original.db", one(), setting.flushed)
                     try await pool.changeKey(to: two())
                     try await pool.close()
-                    try await replicate(folder + "/../original.db", store, [3], key: two())
+                    try await replicate(folder + "/../original.db", setting.flushed, store, [3], key: two())
                     try await follower.changeKey(to: two())
                     returned()
                     try await end(follower)
@@ -232,7 +239,8 @@ extension SweepScenario {
                 let isChanged = (try? Connection(.file(original(folder)), key: two()).close()) != nil
                 try waiting {
                     let key = try isChanged ? two() : one()
-                    try await replicate(folder + "/../original.db", FolderStore(folder + "/../store"), [], key: key)
+                    let store = try FolderStore(folder + "/../store")
+                    try await replicate(folder + "/../original.db", setting.flushed, store, [], key: key)
                     // The copy has one of the keys.
                     var next: ReplicaFollower?
                     do { next = try await follower(folder, key) } catch let error as DatabaseError

@@ -6,7 +6,7 @@ import SQLCipherKitReplication
 extension SweepScenario {
     private static let count = 12, pageSize = 4096
 
-    static func replicated(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func replicated(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         // The remains of an earlier restore: nothing, half of the pages, or pages of something else.
         let earlier: UInt8
         switch action {
@@ -17,7 +17,7 @@ extension SweepScenario {
         }
         return SweepScenario(
             prepare: { folder in
-                try make(folder + "/a.db", one(), mode, rows: count)
+                try make(folder + "/a.db", one(), setting.mode, rows: count)
                 if earlier > 0 { try leave(earlier, in: folder) }
             },
             act: { folder in

@@ -6,23 +6,23 @@ import TestSupport
 extension SweepScenario {
     private static let count = 12
 
-    static func slotted(_ action: String, _ mode: String) throws -> SweepScenario? {
+    static func slotted(_ action: String, _ setting: Setting) throws -> SweepScenario? {
         switch action {
-        case "slots-for-a-passphrase": return creating(for: try one(), mode)
-        case "slots-for-a-raw-key": return creating(for: try raw(), mode)
+        case "slots-for-a-passphrase": return creating(for: try one(), setting)
+        case "slots-for-a-raw-key": return creating(for: try raw(), setting)
         case "slots-add":
-            return changing(mode, after: ["one": true, "two": true, "three": true]) { slots, _ in
+            return changing(setting, after: ["one": true, "two": true, "three": true]) { slots, _ in
                 try slots.add(.passphrase("three"), label: "third", derivation: .quick)
             }
         case "slots-remove":
-            return changing(mode, after: ["one": true, "two": false]) { slots, _ in try slots.revoke("second") }
+            return changing(setting, after: ["one": true, "two": false]) { slots, _ in try slots.revoke("second") }
         case "slots-change":
-            return changing(mode, after: ["one": true, "two": false, "new": true]) { slots, _ in
+            return changing(setting, after: ["one": true, "two": false, "new": true]) { slots, _ in
                 try slots.changePassphrase("second", from: .passphrase("two"), to: .passphrase("new"))
             }
-        case "slots-upgrade": return try upgrading()
+        case "slots-upgrade": return try upgrading(setting)
         case "slots-rotate-in-place", "slots-rotate-by-file":
-            return changing(mode, after: ["one": true, "two": false], newKey: true) { slots, db in
+            return changing(setting, after: ["one": true, "two": false], newKey: true) { slots, db in
                 try slots.rotateKey(
                     of: db, keeping: ["first": .passphrase("one")], droppingOthers: true,
                     mode: action == "slots-rotate-in-place" ? .inPlace : .newFile)
@@ -36,13 +36,14 @@ extension SweepScenario {
     private static func raw() throws -> DatabaseKey { try .raw([UInt8](repeating: 7, count: 32), cipher: quick) }
 
     @discardableResult
-    private static func create(_ folder: String, _ key: DatabaseKey) throws -> KeySlots {
-        let location = DatabaseLocation.file(folder + "/a.db")
-        return try KeySlots.create(.passphrase("one"), label: "first", for: location, existingKey: key, derivation: .quick)
+    private static func create(_ folder: String, _ key: DatabaseKey, _ setting: Setting) throws -> KeySlots {
+        try KeySlots.create(
+            .passphrase("one"), label: "first", for: .file(folder + "/a.db"), existingKey: key, derivation: .quick,
+            configuration: setting.configuration)
     }
 
-    private static func createSeveral(_ folder: String, _ key: DatabaseKey) throws {
-        let slots = try create(folder, key)
+    private static func createSeveral(_ folder: String, _ key: DatabaseKey, _ setting: Setting) throws {
+        let slots = try create(folder, key, setting)
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         try slots.add(.passphrase("gone"), label: "gone", derivation: .quick)
         try slots.revoke("gone")
@@ -61,18 +62,18 @@ extension SweepScenario {
         try expect(folder + "/a.db", [.slots(secret: .passphrase("four"), cipher: quick)], rows: count)
     }
 
-    private static func creating(for key: DatabaseKey, _ mode: String) -> SweepScenario {
+    private static func creating(for key: DatabaseKey, _ setting: Setting) -> SweepScenario {
         SweepScenario(
-            prepare: { try make($0 + "/a.db", key, mode, rows: count) },
+            prepare: { try make($0 + "/a.db", key, setting.mode, rows: count) },
             act: { folder in
-                try create(folder, key)
+                try create(folder, key, setting)
                 returned()
             },
             check: { folder in
                 // Without slots, the database is unchanged.
                 if !FileManager.default.fileExists(atPath: folder + "/a.db.keys") {
                     try expect(folder + "/a.db", [key], rows: count)
-                    try create(folder, key)
+                    try create(folder, key, setting)
                 }
                 try check(folder)
             },
@@ -98,19 +99,20 @@ extension SweepScenario {
     ///   - after: which passphrases open the slots after the change, and which no longer do.
     ///   - newKey: whether the database has another key then.
     private static func changing(
-        _ mode: String, after: [String: Bool], newKey: Bool = false,
+        _ setting: Setting, after: [String: Bool], newKey: Bool = false,
         _ change: @escaping (inout KeySlots, Connection) throws -> Void
     ) -> SweepScenario {
         SweepScenario(
             prepare: { folder in
                 let key = try raw()
-                try make(folder + "/a.db", key, mode, rows: count)
-                try createSeveral(folder, key)
+                try make(folder + "/a.db", key, setting.mode, rows: count)
+                try createSeveral(folder, key, setting.flushed)
             },
             act: { folder in
                 let location = DatabaseLocation.file(folder + "/a.db")
-                var slots = try KeySlots.unlock(.passphrase("one"), of: location, cipher: quick)
-                try change(&slots, Connection(location, key: .slots(slots)))
+                var slots = try KeySlots.unlock(
+                    .passphrase("one"), of: location, cipher: quick, configuration: setting.configuration)
+                try change(&slots, Connection(location, key: .slots(slots), configuration: setting.configuration))
                 returned()
             },
             check: { try check($0) },
@@ -124,7 +126,7 @@ extension SweepScenario {
     }
 
     /// Slots of version 1, and the first change of them.
-    private static func upgrading() throws -> SweepScenario {
+    private static func upgrading(_ setting: Setting) throws -> SweepScenario {
         SweepScenario(
             prepare: { folder in
                 for (name, bytes) in [("a.db", FormerSlots.database), ("a.db.keys", FormerSlots.slots)] {
@@ -137,7 +139,7 @@ extension SweepScenario {
             },
             act: { folder in
                 let location = DatabaseLocation.file(folder + "/a.db")
-                let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
+                let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location, configuration: setting.configuration)
                 try slots.add(.passphrase("new"), label: "new", derivation: .quick)
                 returned()
             },

@@ -17,8 +17,8 @@ package struct SweepScenario {
     package var hasPlaintext = false
     /// True if the action or the check compares logs byte by byte, and not only by their commits.
     package var comparesLogs = false
-    /// False with a durability that promises something for kills alone.
-    package var isSafeFromPowerCuts = true
+    /// The promise about calls that have returned before a power cut.
+    package var promise = Promise.kept
     /// Checks, after an error, for files that only a kill may leave.
     package var checkError: (_ folder: String) throws -> Void = { _ in }
     /// Checks that what had returned is there, as the number of calls of `returned` before the end tells. Runs before `check`.
@@ -26,12 +26,71 @@ package struct SweepScenario {
     /// Runs once in a folder, before the processes for the other steps are forked, and prepares what takes each of them longest.
     package var getReady: (_ folder: String) throws -> Void = { _ in }
 
-    package static func named(_ action: String, mode: String) throws -> SweepScenario {
+    /// What a power cut leaves of calls that have returned. A kill leaves all of them, at each durability.
+    package enum Promise: String {
+        /// All of them.
+        case kept
+        /// A whole former state.
+        case whole
+        /// Nothing certain.
+        case nothing
+    }
+
+    /// The configuration of the connections that act.
+    package struct Setting: Sendable {
+        package let mode: String, durability: DatabaseConfiguration.Durability
+
+        package init(mode: String, durability: DatabaseConfiguration.Durability) {
+            (self.mode, self.durability) = (mode, durability)
+        }
+
+        var configuration: DatabaseConfiguration {
+            var configuration = DatabaseConfiguration()
+            configuration.durability = durability
+            configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
+            return configuration
+        }
+
+        /// The same with the default durability.
+        var flushed: Setting { Setting(mode: mode, durability: .everyCommit) }
+    }
+
+    package static func named(_ action: String, _ setting: Setting) throws -> SweepScenario {
         let scenarios = [
             rewriting, encryptingOnce, copying, salvaging, replicated, exchanged, onSeveralMachines, slotted, committing, importing,
         ]
-        for scenario in scenarios { if let scenario = try scenario(action, mode) { return scenario } }
+        for scenario in scenarios {
+            guard var scenario = try scenario(action, setting) else { continue }
+            if let promise = promise(of: action, setting) { scenario.promise = promise }
+            return scenario
+        }
         throw DatabaseError(message: "no action \(action)")
+    }
+
+    /// The promise of an action; nil if its calls have no durability to set.
+    package static func promise(of action: String, _ setting: Setting) -> Promise? {
+        switch setting.durability {
+        case .everyCommit: .kept
+        case _ where isWithoutDurability(action): nil
+        // A commit with a rollback journal waits as by default.
+        case .wholeFile: isTransaction(action) && setting.mode == "wal" ? .whole : .kept
+        case .off: isAlwaysFlushed(action) ? .kept : .nothing
+        }
+    }
+
+    private static func isWithoutDurability(_ action: String) -> Bool {
+        action.hasPrefix("import") || action.hasPrefix("restore-pages")
+    }
+
+    /// True for transactions of one file or several, which make no statement elsewhere.
+    private static func isTransaction(_ action: String) -> Bool {
+        ["commits", "create", "attached", "copies", "migrations", "restore", "restore-by-rows", "vacuum"].contains(action)
+    }
+
+    /// True for calls that flush what they write, at each durability.
+    private static func isAlwaysFlushed(_ action: String) -> Bool {
+        ["key-in-place", "key-by-file", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "salvage"].contains(action)
+            || action.hasPrefix("backup") || action == "export"
     }
 
     package struct Wrong: Error, CustomStringConvertible {

@@ -30,7 +30,7 @@ import TestSupport
             "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
         ]))
     func failedFileCallLeavesOneDatabase(action: String) throws {
-        try check(["--scenario", action, "--mode", "wal", "--failing"], least: 20)
+        try check(["--scenario", action, "--mode", "wal", "--durability", "everyCommit", "--failing"], least: 20)
     }
 
     private func check(_ arguments: [String], least: Int) throws {
