@@ -101,7 +101,7 @@ struct SlotFile: KeySlots.Storage {
             let count = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, written, $0.count) }
             if count >= 0 { written += count } else if errno != EINTR { error = errno }
         }
-        if error == 0, !synchronize(file) { error = errno }
+        if error == 0, !AtomicFile.sync(file) { error = errno }
         if close(file) != 0, error == 0 { error = errno }
         if error == 0, rename(temporary, path) != 0 { error = errno }
         if error != 0 {
@@ -116,21 +116,13 @@ struct SlotFile: KeySlots.Storage {
         let opened = openFolder(path.parentFolder)
         guard opened >= 0 else { throw failure("cannot be opened", errno) }
         defer { close(opened) }
-        if fsync(opened) != 0 { throw failure("cannot be written", errno) }
+        if !AtomicFile.sync(opened) { throw failure("cannot be written", errno) }
     }
 
     /// Removes the slots that `update` has just written, while still inside it.
     func remove() {
         unlink(path)
         try? flushFolder()
-    }
-
-    private func synchronize(_ file: Int32) -> Bool {
-        #if canImport(Darwin)
-            // On Darwin, fsync leaves the bytes in the drive's cache.
-            if fcntl(file, F_FULLFSYNC) == 0 { return true }
-        #endif
-        return fsync(file) == 0
     }
 
     private func open(

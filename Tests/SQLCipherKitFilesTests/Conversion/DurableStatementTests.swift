@@ -73,13 +73,13 @@ import TestSupport
             .order(["db.main.replaceKey(", "makeDurable()", "table.previous = nil", "write(bytes)", "setSlotMark(", "noteSeen("])),
         "KeySlots+Unlocking.noteSeen": ("makeDurable write(bytes)", .order(["makeDurable()", "write(bytes)"])),
         "SlotFile.replace": (
-            "O_CREAT O_WRONLY rename unlink", .order(["synchronize(file)", "rename(temporary, path)", "flushFolder()"])),
+            "O_CREAT O_WRONLY rename unlink", .order(["AtomicFile.sync(file)", "rename(temporary, path)", "flushFolder()"])),
         "SlotFile.remove": ("unlink", .order(["unlink(path)", "flushFolder()"])),
         "SlotFile.update": ("unlink", .statesNothing("a lock file")),
         "SlotFile.removeRemains": ("O_RDWR unlink", .statesNothing("a file without a name of slots")),
         "SlotFile.shareLock": ("O_RDWR", .statesNothing("a lock file")),
         "SlotFile.lock": ("O_CREAT O_RDWR", .statesNothing("a lock file")),
-        "SlotFile.systemWrite": ("write", .passes("SlotFile.replace", ["systemWrite(", "synchronize(file)"])),
+        "SlotFile.systemWrite": ("write", .passes("SlotFile.replace", ["systemWrite(", "AtomicFile.sync(file)"])),
         // Replicas and their followers.
         "Replicator.put": ("store.put", .passes("LogHold.begin", ["makeDurable()", "return mark"])),
         "Replicator.continueSnapshot": ("store.put", .passes("LogHold.begin", ["makeDurable()", "return mark"])),
