@@ -67,13 +67,14 @@ package struct SweepScenario {
         throw DatabaseError(message: "no action \(action)")
     }
 
-    /// The promise of an action; nil if its calls have no durability to set.
+    /// The promise of an action; nil if its calls have no durability to set, or wait with it as by default.
     package static func promise(of action: String, _ setting: Setting) -> Promise? {
         switch setting.durability {
         case .everyCommit: .kept
         case _ where isWithoutDurability(action): nil
-        // A commit with a rollback journal waits as by default.
-        case .wholeFile: isTransaction(action) && setting.mode == "wal" ? .whole : .kept
+        // A commit with a rollback journal waits as by default (`DurabilityTests`).
+        case .wholeFile where setting.mode != "wal": nil
+        case .wholeFile: isTransaction(action) ? .whole : .kept
         case .off: isAlwaysFlushed(action) ? .kept : .nothing
         }
     }
