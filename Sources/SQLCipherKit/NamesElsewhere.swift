@@ -109,6 +109,15 @@ extension Connection {
     @available(*, unavailable, renamed: "deleteAll(_:)")
     public func delete<Record: SQLRecord>(_ query: SQLQuery<Record>) throws {}
 
+    @available(*, unavailable, renamed: "deleteAll(_:)")
+    public func delete<Record: SQLRecord>(_ type: Record.Type) throws {}
+
+    @available(*, unavailable, message: "use exists(Player.all)")
+    public func exists<Record: SQLRecord>(_ type: Record.Type) throws -> Bool { unavailable() }
+
+    @available(*, unavailable, message: "use fetchOne(Player.all)")
+    public func fetchOne<Record: SQLRecord>(_ type: Record.Type) throws -> Record? { unavailable() }
+
     @available(*, unavailable, message: "create(SQLTable(\"player\") { … }), or create(Player.table)")
     public func create(table: String, _ body: (NamesElsewhere.TableDefinition) throws -> Void) throws {}
 }

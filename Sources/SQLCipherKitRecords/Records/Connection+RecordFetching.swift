@@ -9,24 +9,25 @@ extension Connection {
     /// let enrolment = try db.fetchOne(Enrolment.self, id: student, "algebra")
     /// ```
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
-    public func fetchOne<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
+    public func fetchOne<Record: SQLRecord, ID: SQLValueConvertible, each Value: SQLValueConvertible>(
+        _ type: Record.Type, id value: ID, _ others: repeat each Value, in schema: Schema? = nil
     ) throws -> Record? {
         if !configuration.errorsShowArguments {
             var found: Record?
-            if try statements(schema).find(self, repeat each values, found: &found) { return found }
+            if try statements(schema).find(self, value, repeat each others, found: &found) { return found }
         }
-        let (table, layout, condition) = try row(type, schema, repeat each values)
+        let (table, layout, condition) = try row(type, schema, value, repeat each others)
         let sql: SQL = "SELECT \(raw: layout.selection) FROM \(raw: table.qualifiedName) WHERE \(condition)"
         return try fetchOne(Record.self, sql)
     }
 
     /// Returns the record with a primary key, which must exist.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and the errors of ``fetchOne(_:id:in:)``.
-    public func find<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and the errors of ``fetchOne(_:id:_:in:)``.
+    public func find<Record: SQLRecord, ID: SQLValueConvertible, each Value: SQLValueConvertible>(
+        _ type: Record.Type, id value: ID, _ others: repeat each Value, in schema: Schema? = nil
     ) throws -> Record {
-        guard let found = try fetchOne(type, id: repeat each values, in: schema) else { throw DatabaseError.noRecord(type) }
+        let found = try fetchOne(type, id: value, repeat each others, in: schema)
+        guard let found else { throw DatabaseError.noRecord(type) }
         return found
     }
 
@@ -63,10 +64,10 @@ extension Connection {
 
     /// Returns whether there is a record with a primary key.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
-    public func exists<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
+    public func exists<Record: SQLRecord, ID: SQLValueConvertible, each Value: SQLValueConvertible>(
+        _ type: Record.Type, id value: ID, _ others: repeat each Value, in schema: Schema? = nil
     ) throws -> Bool {
-        let (table, _, condition) = try row(type, schema, repeat each values)
+        let (table, _, condition) = try row(type, schema, value, repeat each others)
         return try isThere(table, condition)
     }
 
@@ -97,7 +98,7 @@ extension Connection {
         let layout = try statements.layout(type, table, self)
         var bound: [any SQLValueConvertible] = []
         for value in repeat each values { bound.append(value) }
-        guard bound.count == layout.key.count, !bound.isEmpty else {
+        guard bound.count == layout.key.count else {
             throw DatabaseError.invalidArgument(
                 "the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values"
             )

@@ -326,10 +326,10 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns, or SQLite's error, such as
     ///   for a row that a foreign key refers to. Nothing is deleted then.
     @discardableResult
-    public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
+    public func delete<Record: SQLRecord, ID: SQLValueConvertible, each Value: SQLValueConvertible>(
+        _ type: Record.Type, id value: ID, _ others: repeat each Value, in schema: Schema? = nil
     ) throws -> Bool {
-        let (table, _, condition) = try row(type, schema, repeat each values)
+        let (table, _, condition) = try row(type, schema, value, repeat each others)
         return try changeRow("DELETE FROM \(raw: table.qualifiedName)", of: table, where: condition)
     }
 

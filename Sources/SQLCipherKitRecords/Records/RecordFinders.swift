@@ -58,7 +58,7 @@ extension RecordStatements {
         let table = table(Record.self)
         for _ in 0..<Self.attempts {
             let layout = try self.layout(Record.self, table, db)
-            if layout.key.count != count || count == 0 { return false }
+            if layout.key.count != count { return false }
             do {
                 let finder = try kept(key, table, db) {
                     let made = try RecordFinder(Record.self, table, layout, db)
