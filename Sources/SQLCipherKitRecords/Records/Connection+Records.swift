@@ -60,7 +60,9 @@ extension Connection {
     ///   - schema: the database. Default: nil, for the first database that has the table.
     /// - Throws: the errors of `insert(_:in:)` for a variable.
     public func insert<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
-        if try write(.insert(nil, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
+        try write(.insert(nil, returning: false), record, schema) { hasMet in
+            if hasMet == false { throw DatabaseError.ignored(Record.self) }
+        }
     }
 
     /// Inserts a record, with a choice for violated constraints, without reading anything back.
@@ -163,7 +165,9 @@ extension Connection {
     /// Inserts a record, or updates the row that has its key, without reading anything back.
     /// - Throws: the errors of `upsert(_:onConflict:in:)` for a variable.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
-        if try write(.upsert(columns, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
+        try write(.upsert(columns, returning: false), record, schema) { hasMet in
+            if hasMet == false { throw DatabaseError.ignored(Record.self) }
+        }
     }
 
     /// Updates the row with the record's key. Nil means NULL. A column whose key the record does not encode, such as a
@@ -172,13 +176,16 @@ extension Connection {
     ///   trigger or a conflict rule of the table left out the update, or any error that the record's own encoding throws.
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         let statements = try statements(schema)
-        try check(Record.self, try write(.update(returning: false), record, schema)) { try isThere(record, statements) }
+        try write(.update(returning: false), record, schema) { hasMet in
+            try check(Record.self, hasMet) { try isThere(record, statements) }
+        }
     }
 
     /// Updates the row with the record's key, and reads back the values that the database has filled in, such as generated columns.
     /// Use ``refresh(_:in:)`` to read the changes that triggers make after the update.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own coding throws;
-    ///   then nothing is changed.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if a
+    ///   trigger or a conflict rule of the table left out the update, or any error that the record's own coding throws; then
+    ///   nothing is changed.
     public func update<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         let (statements, given) = (try statements(schema), record)
         try write(.update(returning: true), &record, schema) { try check(Record.self, false) { try isThere(given, statements) } }
@@ -364,11 +371,21 @@ extension Connection {
     }
 
     /// Writes a record.
+    /// - Parameter ended: is called with the result. If it throws, nothing is changed.
     /// - Returns: as for ``hasMet(_:_:)``.
-    private func write<Record: SQLRecord>(_ action: RecordAction, _ record: Record, _ schema: Schema?) throws -> Bool? {
+    @discardableResult
+    private func write<Record: SQLRecord>(
+        _ action: RecordAction, _ record: Record, _ schema: Schema?, _ ended: (Bool?) throws -> Void = { _ in }
+    ) throws -> Bool? {
         let statements = try statements(schema), before = totalChanges
-        try statements.run(action, record, self)
-        return try hasMet(before) { statements.table(Record.self) }
+        var met: Bool?
+        try statements.run(
+            action, record, self,
+            ended: {
+                met = try hasMet(before) { statements.table(Record.self) }
+                try ended(met)
+            })
+        return met
     }
 
     /// Columns with their values: as assignments, or as conditions.

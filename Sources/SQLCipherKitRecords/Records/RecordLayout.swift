@@ -149,6 +149,14 @@ enum RecordAction {
         }
     }
 
+    /// True if the statement writes a record's row.
+    var isWritten: Bool {
+        switch self {
+        case .insert, .upsert, .update: true
+        case .delete, .refresh: false
+        }
+    }
+
     /// The columns of an upsert. No column's name has a NUL character.
     var columns: String {
         if case .upsert(let columns, _) = self, !columns.isEmpty { columns.joined(separator: "\0") } else { "" }

@@ -44,7 +44,8 @@ final class RecordStatements: ConnectionState {
     /// - Parameters:
     ///   - row: is called with the row that the statement returns, while the statement can still fail: if `row` throws, nothing is
     ///     changed.
-    ///   - ended: is called after the statement. If it throws without a row, or for a virtual table, nothing is changed either.
+    ///   - ended: is called after the statement. If it throws because nothing was written, or for a virtual table, nothing is
+    ///     changed either.
     func run<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil,
         ended: () throws -> Void = {}
@@ -171,17 +172,17 @@ final class RecordStatements: ConnectionState {
 
     /// Returns whether an action's statement may be compiled again when the schema changes.
     private func isFreeOfSchema(_ action: RecordAction, _ table: SQLTable) -> Bool {
-        !table.columns.isEmpty && !action.isReturning
+        !table.columns.isEmpty && !action.isWritten
     }
 
-    /// Returns whether an action's statement may change something although it returns no row. A row is left out by `RAISE(IGNORE)`
+    /// Returns whether an action's statement may change something although it writes no row. A row is left out by `RAISE(IGNORE)`
     /// in a trigger, by `ON CONFLICT IGNORE` in the table, or by a trigger that deletes it before it is updated. Until then,
     /// triggers may have changed other rows, and a number may have been used up. A virtual table's row is read after the statement.
     ///
     /// The schema is read after the statement was compiled, which runs only if it has not changed since. Where it may not be read,
     /// the answer is true.
     private func mayLeaveOut(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection) -> Bool {
-        if !action.isReturning || layout.isVirtual { return action.isReturning }
+        if !action.isWritten || layout.isVirtual { return action.isReturning }
         let isInsertion = if case .insert = action { true } else { false }
         let entries = try? [db.schema(of: table), db.temp].flatMap { schema in
             try schema.entries(where: "tbl_name = \(table.name) COLLATE NOCASE")
@@ -256,7 +257,7 @@ final class RecordStatement {
     let encoded: EncodedStatement
     let mayLeaveOut: Bool
 
-    /// - Parameter mayLeaveOut: whether the statement may change something although it returns no row.
+    /// - Parameter mayLeaveOut: whether the statement may change something although it writes no row.
     init(_ encoded: EncodedStatement, mayLeaveOut: Bool) { (self.encoded, self.mayLeaveOut) = (encoded, mayLeaveOut) }
 }
 

@@ -151,6 +151,8 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.insert(&entry) }
         #expect(try db.fetchAll(String.self, "SELECT name FROM other") == [])
         #expect(throws: DatabaseError.self) { try db.insert(entry) }
+        #expect(throws: DatabaseError.self) { try db.upsert(entry) }
+        #expect(try db.fetchAll(String.self, "SELECT name FROM other") == [])
         #expect(try db.insert(entry, onConflict: nil) == false && db.insertAll([entry]) == 0)
         #expect(try db.count(Plain.all) == 0)
     }
