@@ -126,8 +126,8 @@ public protocol CustomDateStrategy: Sendable {
 /// (``ColumnCodingCustomizable/columnProfiles``). Without a connection, ``sqlValue`` gives ``DateStrategy/timestamp``.
 ///
 /// Read from TEXT in the ISO 8601 forms that SQLite knows (<https://sqlite.org/lang_datefunc.html>: date alone, `T` or a
-/// space, seconds with a fraction, `Z` or an offset), and from a number as the strategy counts; without a connection, as seconds
-/// since 1970.
+/// space, seconds with a fraction, `Z` or an offset such as `+05:30`, not `+0530`), and from a number as the strategy counts;
+/// without a connection, as seconds since 1970.
 extension Date: SQLValueConvertible {
     /// The date as ``DateStrategy/timestamp`` stores it.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that is not finite, or whose year the text form
