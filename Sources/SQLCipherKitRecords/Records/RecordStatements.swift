@@ -6,6 +6,7 @@ import SQLCipherKitCore
 final class RecordStatements: ConnectionState {
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
     private var columns: [ObjectIdentifier: PositionalLayout] = [:]
+    private var hasVirtualTables = false
     private var plans = RecentCache<ObjectIdentifier, RecordChangePlan>()
     /// The source of the layouts: the file, because another file may be attached under the same name; the version of its schema;
     /// and the versions of all schemas as this connection knows them, because a temporary table hides a table in the file.
@@ -194,7 +195,8 @@ final class RecordStatements: ConnectionState {
 
     /// Returns whether rows are written to a virtual table and found by their numbers.
     func isOfVirtualTable<Record: SQLRecord>(_ type: Record.Type) -> Bool {
-        guard let layout = layouts[ObjectIdentifier(type)] else { return false }
+        // A layout is copied to be looked at, which would cost each record a quarter of a microsecond.
+        guard hasVirtualTables, let layout = layouts[ObjectIdentifier(type)] else { return false }
         return layout.isVirtual && layout.key == ["rowid"]
     }
 
@@ -248,6 +250,7 @@ final class RecordStatements: ConnectionState {
         var layout = try table.columns.isEmpty ? RecordLayout(table, profiles, db) : RecordLayout(table, profiles, db.profile)
         if let positions = table.positions { layout.columns = positions.names }
         layouts[id] = layout
+        if layout.isVirtual { hasVirtualTables = true }
         return layout
     }
 }
