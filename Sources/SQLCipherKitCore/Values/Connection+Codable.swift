@@ -13,9 +13,10 @@ extension Connection {
     ///   - table: the table's name.
     ///   - conflict: the behavior if a constraint is violated. Default: the statement fails.
     ///   - schema: the database. Default: nil, for the first database that has the table.
-    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique``; ``DatabaseError/Reason/schemaName`` if `schema` is no
-    ///   longer attached; ``DatabaseError/Reason/misuse`` for a type that encodes different keys each time, and inside a hook; or
-    ///   any error that the record's own encoding throws.
+    /// - Throws: SQLite's error, such as ``ResultCode/constraintUnique``; ``DatabaseError/Reason/invalidArgument`` if two coding
+    ///   keys belong to one column; ``DatabaseError/Reason/schemaName`` if `schema` is no longer attached;
+    ///   ``DatabaseError/Reason/misuse`` for a type that encodes different keys each time, and inside a hook; or any error that the
+    ///   record's own encoding throws.
     public func insert<T: Encodable>(
         _ record: T, into table: String, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {
@@ -27,6 +28,7 @@ extension Connection {
         // The record has keys that were not seen before, or a different set of them.
         let isRun = try runKept(key, EncodedStatement.self) { try $0.run(record) == .done } make: {
             let columns = try RowEncodingState.collect(record, profile).map(\.name)
+            try columns.requireDistinctColumns(table)
             let name = (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + table.quotedSQLIdentifier
             let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
@@ -35,6 +37,16 @@ extension Connection {
             return (statement, EncodedStatement(statement, RowEncodingState(profile, T.self, keys: columns)))
         }
         if !isRun { throw DatabaseError.misuse("\(T.self) encodes different keys each time") }
+    }
+}
+
+extension [String] {
+    /// Throws if two of a record's values belong to one column, because SQLite ignores the case of names: one would be lost.
+    package func requireDistinctColumns(_ table: String) throws {
+        var names: Set<SQLName> = []
+        for name in self where !names.insert(SQLName(name)).inserted {
+            throw DatabaseError.invalidArgument("the record has two values for the column \(name) of \(table)")
+        }
     }
 }
 

@@ -27,6 +27,9 @@ package final class RowEncodingState {
     /// The closures that write the columns that the record encodes by itself, once it is encoded.
     @exclusivity(unchecked) var late: [() throws -> Void] = []
     package var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
+    /// The coding key of each collected value, and of a second value for the same name.
+    private var collectedKeys: [String] = []
+    private var secondKey: String?
     /// True if a collected document has dates in a form that the connection's profile says.
     @exclusivity(unchecked) var hasDates = false
 
@@ -89,8 +92,10 @@ package final class RowEncodingState {
         let name = naming(key.stringValue)
         if let index = collected.firstIndex(where: { $0.name.isSameText(as: name) }) {
             collected[index].value = value
+            if !collectedKeys[index].isSameText(as: key.stringValue) { secondKey = key.stringValue }
         } else {
             collected.append((name, value))
+            collectedKeys.append(key.stringValue)
         }
     }
 
@@ -319,6 +324,9 @@ extension RowEncodingState {
     ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         guard !state.collected.isEmpty else {
             throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")
+        }
+        if let key = state.secondKey {
+            throw DatabaseError.invalidArgument("\(type(of: record)) has two values for the column of its key \(key)")
         }
         let own = columnProfiles(of: type(of: record))
         if own.isEmpty { return state.collected }

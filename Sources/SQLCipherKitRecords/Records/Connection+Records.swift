@@ -214,12 +214,13 @@ extension Connection {
         let table = statements.table(Record.self)
         let layout = try statements.layout(Record.self, table, self)
         let old = try RowEncodingState.collect(before, profile), new = try RowEncodingState.collect(record, profile)
+        let written = try layout.written(new.map(\.name), table)
         let profiles = Record.columnProfiles
         func stored(_ name: String, _ value: (any SQLValueConvertible)?) throws -> SQLValue {
             try value?.sqlValue(in: profiles[name] ?? profile) ?? .null
         }
         var changed: [String] = [], assignments: [SQL] = []
-        for (name, value) in new where !layout.generated.contains(SQLName(name)) {
+        for (name, value) in new where written.contains(text: name) {
             let value = try stored(name, value)
             if let former = old.first(where: { $0.name.isSameText(as: name) }), try stored(name, former.value) == value { continue }
             changed.append(name)

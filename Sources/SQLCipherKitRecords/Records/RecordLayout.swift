@@ -93,10 +93,7 @@ struct RecordLayout {
     /// The columns that a record writes, of those that it encodes.
     /// - Throws: an error if two of its values belong to one column, because SQLite ignores the case of names: one would be lost.
     func written(_ all: [String], _ table: SQLTable) throws -> [String] {
-        var names: Set<SQLName> = []
-        for name in all where !names.insert(SQLName(name)).inserted {
-            throw DatabaseError.invalidArgument("the record has two values for the column \(name) of \(table.name)")
-        }
+        try all.requireDistinctColumns(table.name)
         return all.filter { !generated.contains(SQLName($0)) }
     }
 

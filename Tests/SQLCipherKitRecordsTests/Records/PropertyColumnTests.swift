@@ -47,6 +47,7 @@ import TestSupport
             ("insert", { try db.insert($0) }), ("insert(&)", { try db.insert(&$0) }), ("insertAll", { try db.insertAll([$0]) }),
             ("upsert", { try db.upsert($0) }), ("upsert(&)", { try db.upsert(&$0) }), ("update", { try db.update($0) }),
             ("SQLUpsert", { try db.upsert($0, SQLUpsert(on: \.id).updating(\.low)) }), ("save", { try db.save(&$0) }),
+            ("updateChanges", { try db.updateChanges($0, from: $0) }), ("insert(into:)", { try db.insert($0, into: "price") }),
         ]
         for (name, call) in calls {
             var record = Twofold(id: 1, low: 3, lowest: 4)
@@ -54,6 +55,25 @@ import TestSupport
             #expect(error?.reason == .invalidArgument && error?.message.contains("LOW") == true, "\(name): \(error as Any)")
             #expect(try db.fetchAll((Int, Int).self, "SELECT low, high FROM price").map { [$0.0, $0.1] } == [[10, 20]], "\(name)")
         }
+    }
+
+    /// Two keys that become one by the type's naming.
+    struct Renamed: SQLRecord {
+        var id: Int?
+        var highLow: Int
+        var high_low: Int
+        static let columnNaming = ColumnNaming.snakeCase
+        static let tableName = "price"
+    }
+
+    @Test func twoKeysOfOneNameAreRefused() throws {
+        try db.execute("ALTER TABLE price ADD COLUMN high_low INTEGER")
+        let record = Renamed(id: nil, highLow: 1, high_low: 2)
+        for call in [{ try db.insert(record, into: "price") }, { try db.insert(record) }, { try db.upsert(record) }] {
+            let error = #expect(throws: DatabaseError.self) { try call() }
+            #expect(error?.reason == .invalidArgument && error?.message.contains("high_low") == true, "\(error as Any)")
+        }
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM price") == 1)
     }
 
     /// Described as if its keys were its properties' names, which cannot be seen before a record is coded: they are private.
