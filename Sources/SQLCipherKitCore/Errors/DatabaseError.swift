@@ -282,6 +282,9 @@ extension DatabaseError {
             if position >= 0 { offset = Int(position) }
             if let statement, arguments == nil { message = ValueRedaction.clean(message, code, statement) }
             if message.hasSuffix(Self.doubleQuotes + "?") { message = "\(message.dropLast()); \(Self.doubleQuotesAllowed)" }
+            if message == "too many SQL variables" {
+                message += ": bind fewer values, insert them into a table for the query, or read records by fetchAll(_:ids:)"
+            }
             // If a function alone is denied by the authorizer, SQLite reports a plain error.
             if rc == SQLITE_ERROR, message.hasPrefix("not authorized to use function") { code = .authorization }
         }

@@ -76,6 +76,13 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM price") == 1)
     }
 
+    @Test func tooManyBoundValuesNameTheRemedy() throws {
+        let ids = Array(0..<300_000)
+        let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Price.filter { ids.contains($0.id) }) }
+        #expect(error?.message.contains("fetchAll(_:ids:)") == true)
+        #expect(try db.fetchAll(Price.self, ids: ids).count == 1)
+    }
+
     /// Described as if its keys were its properties' names, which cannot be seen before a record is coded: they are private.
     struct Misdescribed: SQLRecord {
         var id: Int
