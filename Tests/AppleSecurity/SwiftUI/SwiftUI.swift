@@ -1,6 +1,6 @@
 // Of SwiftUI what the article "In an app" uses, so that its screens are compiled and run on Linux, with the parameters that Apple
 // documents. It draws nothing: a view's body is evaluated under observation, its texts are noted, and its tasks run.
-import Foundation
+@_exported import Foundation
 import Observation
 
 /// The texts and controls of the views that were drawn last.

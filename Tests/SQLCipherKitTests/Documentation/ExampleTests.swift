@@ -6,7 +6,8 @@ import TestSupport
 ///
 /// For each page one test file has all lines of all its examples, in their order; other lines, which look at the results, may stand
 /// between them. Blanks at the beginning of a line do not count. A block whose first line is ```` ```swift manifest ```` is part of
-/// a package's manifest: ReleaseConsumerTests builds with these.
+/// a package's manifest: ReleaseConsumerTests builds with these. A guide whose own blocks are compiled and run needs no such file:
+/// those of PageProgramTests, and "In an app", which scripts/workshop/check-platforms runs.
 @Suite struct ExampleTests {
     static let pages: [String] = {
         let modules = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file("Sources").path)) ?? []
@@ -16,6 +17,10 @@ import TestSupport
             return names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalogue)/\($0)" }
         }
     }()
+
+    static let quotedPages = pages.filter { page in
+        !page.hasSuffix("/InAnApp.md") && !PageProgramTests.guides.contains { $0.page == page }
+    }
 
     /// The source of each test file, line by line.
     static let sources: [String: [Substring]] = {
@@ -57,7 +62,7 @@ import TestSupport
         return found
     }
 
-    @Test(arguments: pages) func articleExamplesAppearInATest(_ page: String) throws {
+    @Test(arguments: quotedPages) func articleExamplesAppearInATest(_ page: String) throws {
         let examples = Self.examples(in: try String(contentsOf: Repository.file(page), encoding: .utf8))
         guard !examples.isEmpty else { return }
         let best = try #require(Self.sources.max { Self.count(of: examples, in: $0.value) < Self.count(of: examples, in: $1.value) })
@@ -92,7 +97,7 @@ import TestSupport
 
     /// The page must name everything that the test declares around the examples and that they use: a reader has to know what `db`
     /// is.
-    @Test(arguments: pages) func articleNamesEverythingItsExamplesUse(_ page: String) throws {
+    @Test(arguments: quotedPages) func articleNamesEverythingItsExamplesUse(_ page: String) throws {
         let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let examples = Self.examples(in: text)
         guard !examples.isEmpty else { return }

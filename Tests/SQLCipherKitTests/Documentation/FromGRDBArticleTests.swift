@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// The code of the article "From GRDB", on a file as GRDB writes it.
+/// A file as GRDB writes it, encrypted and opened as the article "From GRDB" shows.
 @Suite struct FromGRDBArticleTests {
     @Test(arguments: [["v1"], ["v1", "v2"]]) func grdbFileIsEncryptedAndMigrated(recorded: [String]) throws {
         let folder = try TemporaryFolder(), path = folder.path("players.db")
@@ -46,81 +46,5 @@ import TestSupport
         #expect(columns == ["id", "name", "score", "team"])
         #expect(try pool.read { db in try db.fetchAll(String.self, "SELECT name FROM player") } == ["Arthur"])
         try pool.close()
-    }
-
-    struct Team: SQLRecord, Hashable {
-        static let players = hasMany(Player.self)
-        static let table = SQLTable(of: Team.self) {
-            $0.id.primaryKey(autoincrement: true)
-            $0.name
-        }
-        var id: Int64?
-        var name: String
-    }
-
-    struct Player: SQLRecord, Hashable {
-        static let team = belongsTo(Team.self)
-        static let table = SQLTable(of: Player.self) {
-            $0.id.primaryKey(autoincrement: true)
-            $0.teamId.references(Team.self, onDelete: .cascade)
-            $0.name
-            $0.score
-            SQLIndex("player_team", on: [$0.teamId])
-        }
-        var id: Int64?
-        var teamId: Int64?
-        var name: String
-        var score: Int
-    }
-
-    struct TeamInfo: Hashable {
-        var team: Team
-        var players: [Player]
-    }
-
-    @Test func fromGRDBArticleCodeWorks() async throws {
-        let folder = try TemporaryFolder(), path = folder.path("teams.db")
-        var migrator = Migrator()
-        migrator.add("teams") { db in
-            try db.create(Team.table)
-            try db.create(Player.table)
-        }
-        var configuration = DatabaseConfiguration()
-        configuration.valueProfile = .grdb
-        let pool = try DatabasePool(
-            .file(path), key: .passphrase("correct horse"),
-            configuration: configuration)
-        try await migrator.migrate(pool)
-
-        try await pool.write { db in
-            var team = Team(name: "Red")
-            try db.insert(&team)
-            var player = Player(teamId: team.id, name: "Arthur", score: 100)
-            try db.insert(&player)
-            player.score += 10
-            try db.update(player)
-        }
-
-        let (best, teams, sum) = try await pool.read { db in
-            (
-                try db.fetchAll(Player.filter { $0.score > 50 }
-                    .order { $0.score.descending }.limit(10)),
-                try db.fetchAll(
-                    Team.including(Team.players).map(TeamInfo.init)),
-                try db.fetchOne(Player.select { $0.score.sum() })
-            )
-        }
-
-        let arthur = Player(id: 1, teamId: 1, name: "Arthur", score: 110)
-        #expect(best == [arthur] && teams == [TeamInfo(team: Team(id: 1, name: "Red"), players: [arthur])] && sum == 110)
-
-        let observation = pool.observe { db in
-            try db.fetchAll(Player.order { $0.score.descending }.limit(10))
-        }.removingDuplicates()
-        for try await players in observation {
-            print(players.map(\.name))
-            #expect(players.map(\.score) == [110])
-            break
-        }
     }
 }

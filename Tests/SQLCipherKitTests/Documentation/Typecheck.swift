@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The compiler's messages about a source that uses the package as it was built.
+/// Sources that use the package as it was built, given to the compiler.
 enum Typecheck {
     /// The compiler's errors, each with its line.
     /// - Parameter milliseconds: how long an expression may take to be typed, if it is an error to take longer.
@@ -25,5 +25,14 @@ enum Typecheck {
             + [Repository.file("Sources/CLibTomCrypt/module.modulemap").path]
         return ["-I", "\(products)/Modules"]
             + maps.filter { FileManager.default.fileExists(atPath: $0) }.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+    }
+
+    /// The compiler's arguments that link SQLCipherKit as it was built.
+    static func objects() throws -> [String] {
+        let list = try BuildProducts.folder.appendingPathComponent("SQLCipherKitPackageTests.product/Objects.LinkFileList")
+        let built = #//(?:SQLCipherKit(?:Concurrency|Core|Files|Records|Search)?|CSQLCipher(?:Engine|Provider|Stems)?)\.build//#
+        let lines = try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
+        let files = lines.filter { $0.contains(built) }.map { $0.trimmingCharacters(in: ["'", "\""]) }
+        return files + ["-use-ld=lld", "-ltomcrypt", "-lm"]
     }
 }

@@ -1,11 +1,12 @@
-"""Compiles and runs the package's sources for Apple's Keychain and file protection, the screen of the article "In an app", and the
-model of the article "Vectors from Apple's model", with Tests/AppleSecurity for Apple's modules.
+"""Compiles and runs the package's sources for Apple's Keychain and file protection, the blocks of the article "In an app" as one
+program, and the model of the article "Vectors from Apple's model", with Tests/AppleSecurity for Apple's modules.
 
 scripts/workshop/check-platforms runs it. It shows that the sources compile against the declarations that Apple documents, without a
 warning, and that they send the right requests to the Keychain. It does not show that Apple's Keychain behaves as the one in memory
 does.
 """
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = ROOT / "Tests" / "AppleSecurity"
+ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "InAnApp.md"
 ROOMS = [ROOT / "Sources" / room for room in ("SQLCipherKitCore/Keys", "SQLCipherKitFiles/KeyStores")]
 BUILD = ROOT / ".build" / "debug"
 WHAT = "Swift for the Keychain and file protection"
@@ -53,10 +55,14 @@ def build_and_run(folder):
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
     targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Files", "Records", "Search", "Vectors")]
     targets += ["CSQLCipher", "CSQLCipherEngine", "CSQLCipherProvider", "CSQLCipherStems", "CSQLCipherVectors"]
-    # Objects of files that are gone stay in the folder.
-    objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
-               if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]
+    # As the tool is linked: objects of files that are gone stay in the folders.
+    linked = (BUILD / "sqlcipherkit.product" / "Objects.LinkFileList").read_text(encoding="utf-8").split("\n")
+    objects = [path for path in (line.strip("'\"") for line in linked) if any(f"/{target}.build/" in path for target in targets)]
     chosen = sources()
+    # The program's start is that of the checks.
+    app = folder / "InAnApp.swift"
+    blocks = re.findall(r"(?ms)^```swift\n(.*?)^```$", ARTICLE.read_text(encoding="utf-8"))
+    app.write_text("".join(blocks).replace("@main\n", ""), encoding="utf-8")
     # The files use the internal names of their modules, and those of the package.
     swiftc("-module-name", "AppleSecurity", "-package-name", "sqlcipherkit",
            *[word for name in ("SQLCipherKitCore", "SQLCipherKitFiles")
@@ -66,7 +72,7 @@ def build_and_run(folder):
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipherStems.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipherVectors.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",
-           *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects,
+           *chosen, app, *sorted((TESTS / "Check").glob("*.swift")), *objects,
            *(folder / f"lib{name}.a" for name in ("Security", "SwiftUI", "NaturalLanguage")),
            "-ltomcrypt", "-lm",
            "-o", folder / "check")
