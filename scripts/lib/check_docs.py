@@ -19,8 +19,7 @@ def uncurated(site):
         page = json.loads(path.read_text())
         if page.get("kind") != "symbol":
             continue
-        # Operators, of which there is one for each pair of types, are found in docc's own group of that name.
-        generated = [s for s in page.get("topicSections", []) if s.get("generated") and s["title"] != "Operators"]
+        generated = [s for s in page.get("topicSections", []) if s.get("generated")]
         count = sum(not i.endswith("-Implementations") for s in generated for i in s["identifiers"])
         name = page["metadata"]["title"]
         kind = page["metadata"].get("symbolKind")

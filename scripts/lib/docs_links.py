@@ -93,7 +93,9 @@ class Page:
         for full in ([f"{self.symbol}.{name}"] if self.symbol else []) + [name]:
             for module in self.modules:
                 if links := module.links(full):
-                    return [link if module is self.module else f"/{module.name}/{link}" for link in links]
+                    # An operator's link is absolute, as that of division begins with a slash itself.
+                    isNear = module is self.module and links[0][0].isalpha()
+                    return links if isNear else [f"/{module.name}/{link}" for link in links]
         if re.match(r"[A-Z]\w*\.\w", name) and any(module.links(name.partition(".")[0]) for module in self.modules):
             self.problems.append(f"`{name}` names no public symbol")
         return []
