@@ -41,7 +41,8 @@ struct ReleaseConsumerTests {
                 python3 -c 'import fcntl, socket, struct
             fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh22x", b"lo", 0x41))'
                 "$(git --exec-path)/git-daemon" --base-path="$2" --export-all --listen=127.0.0.1 &
-                trap 'kill $!' EXIT
+                # Processes that Foundation starts have SIGTERM blocked, and it waits until all have ended that hold its socket.
+                trap 'kill -KILL $!' EXIT
                 until git ls-remote git://127.0.0.1/Other-Name.git >/dev/null 2>&1; do sleep 0.1; done
             fi
             cd "$1"
@@ -85,7 +86,7 @@ struct ReleaseConsumerTests {
         try checkout.release()
         let folder = try TemporaryFolder()
         _ = try checkout.unpack(into: folder.url)
-        let repository = folder.path("SQLCipherKit"), tool = repository + "/.build/release"
+        let repository = folder.path("SQLCipherKit"), tool = repository + "/.build/debug"
         try FileManager.default.moveItem(atPath: folder.path("SQLCipherKit-\(releaseVersion)"), toPath: repository)
         for path in [tool, folder.path("home/Documents")] {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
