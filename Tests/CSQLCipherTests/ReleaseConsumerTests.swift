@@ -47,7 +47,8 @@ struct ReleaseConsumerTests {
             fi
             cd "$1"
             unset SQLCIPHERKIT_DEVELOPMENT
-            swift "${@:3}"
+            # SwiftPM keeps the revision of each version that it has seen in the user's own home folder, whatever HOME is.
+            swift "$3" --security-path "$HOME/security" "${@:4}"
             """
         let command = try #require(offline) + ["bash", "-c", shell, "bash", package.path, repositories?.path ?? ""] + arguments
         return try Command.run(command[0], Array(command.dropFirst()),
