@@ -68,7 +68,8 @@ public struct DatabaseError: Error, Sendable {
         /// SQLite has rolled back the transaction that a closure runs in, after the error in ``DatabaseError/underlyingError``.
         /// Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
         public static let transactionAborted = Reason("transactionAborted")
-        /// A ``DatabaseSnapshot`` has ended or could not be taken, or a read could not start from the end of its write.
+        /// A ``DatabaseSnapshot`` has ended or could not be taken, or the read that follows a write in one call could not start
+        /// from the state that the write has left.
         public static let snapshotLost = Reason("snapshotLost")
         /// A call at the wrong time, such as a commit without a transaction.
         public static let misuse = Reason("misuse")

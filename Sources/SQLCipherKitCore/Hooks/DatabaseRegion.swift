@@ -126,8 +126,8 @@ extension DatabaseRegion {
     /// Columns of a table: an UPDATE that gives one of them another value counts, and so do inserted and deleted rows.
     /// - Parameters:
     ///   - table: the table.
-    ///   - columns: the columns' names, ignoring case. Empty for the rows alone, as `count(*)` reads them. While the table lacks
-    ///     one of these columns, all its columns count.
+    ///   - columns: the columns' names, ignoring case. Without names, only inserted and deleted rows count, as for a query of
+    ///     `count(*)`. While the table lacks one of these columns, all its columns count.
     public init(_ table: DatabaseTable, columns: [String]) {
         self.columns[table] = Columns(names: Set(columns.map { SQLName($0) }), bits: .max)
     }

@@ -7,7 +7,7 @@ extension DatabaseWriter {
     /// - Parameters:
     ///   - key: the new key.
     ///   - mode: whether to rewrite the file in place, or to write a new file. Default: in place.
-    ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, no limit.
+    ///   - timeout: how long the call may take; after that it throws, and the key stays as it was. Default: nil, no limit.
     ///   - progress: called from time to time; if it throws, the key stays as it was.
     /// - Throws: the errors of ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
     ///   ``DatabaseError/Reason/rekeyFailed`` the database continues with a new connection and the key that
@@ -42,7 +42,7 @@ extension DatabaseWriter {
     /// with the converted database.
     /// - Parameters:
     ///   - target: how the database is encrypted after the call.
-    ///   - timeout: how long the call may take. When it has passed, nothing has changed. Default: nil, no limit.
+    ///   - timeout: how long the call may take; after that it throws, and nothing has changed. Default: nil, no limit.
     ///   - progress: called from time to time; if it throws, nothing has changed.
     /// - Throws: the errors of ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/timeout``.
