@@ -22,6 +22,9 @@ ORDER = {
     "title-extra": "the same and one word more, in any order; no document has all; targets are all titles with all but one of the "
                    "words side by side, in any order",
     "title-joined": "two words that stand side by side in the targets, typed as one that no document has",
+    "title-order": "two words of the targets' titles, in any order; at least five other documents have both, but not in a title",
+    "title-word": "a word that is the targets' whole title; at least five other documents have it",
+    "identifier": "a version or an identifier as the targets have it; at least five other documents have all its parts",
     "phrase": "three or four words that stand side by side in the targets' bodies; at least five other documents have all of them",
 }
 ENGLISH = {
@@ -35,8 +38,11 @@ ENGLISH = {
 NAMES = {"ja": "Japanese", "zh": "Chinese", "ko": "Korean", "de": "German", "ru": "Russian", "ar": "Arabic", "hi": "Hindi"}
 CLASSES = {**ORDER, **ENGLISH, **{language: f"two or three parts of texts in {name}" for language, name in NAMES.items()}}
 PER_CLASS = {"title": 100, "title-typo": 100, "title-letters": 60, "title-forms": 60, "title-extra": 60, "title-joined": 40,
-             "phrase": 100, "known": 100, "typo": 100, "letters": 100, "forms": 60, "extra": 60}
+             "title-order": 80, "title-word": 80, "identifier": 80, "phrase": 100,
+             "known": 100, "typo": 100, "letters": 100, "forms": 60, "extra": 60}
 PER_LANGUAGE = 15
+# `1.2.3`, `knowledge_base`, `os.path`
+IDENTIFIER = re.compile(r"(?<![\w.])(?:\d+(?:\.\d+)+|[a-z]\w*(?:[._][a-z]\w*)+)(?!\w|\.\w)")
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -333,6 +339,53 @@ class Rules:
         for run, _, _, anywhere in self.runs(0, [2], PER_CLASS["title-joined"] * 20 // self.scale):
             if len(anywhere) <= 5 and not index.frequency["".join(run)]:
                 yield ["".join(run)], anywhere
+
+    def titles(self):
+        """The words of each title of the documents that queries are made from, those of languages left out."""
+        return {row: search_corpus.words(title) for row, title, _, _ in search_corpus.read(self.path) if row in self.index.words}
+
+    def is_title_word(self, word):
+        return 3 <= len(word) <= 14 and word.isascii() and word.isalpha() and self.index.frequency[word] <= 20_000
+
+    def title_order(self):
+        index, choice = self.index, self.choice
+        usable = [words for _, title in sorted(self.titles().items())
+                  if len(words := sorted({word for word in title if self.is_title_word(word)})) >= 2]
+        made = [choice.sample(choice.choice(usable), 2) for _ in range(PER_CLASS["title-order"] * 12 // self.scale) if usable]
+        index.count_in(self.path, {word for pair in made for word in pair})
+        having = [index.having(pair) for pair in made]
+        wanted = set().union(*having) if having else set()
+        titles = {row: set(search_corpus.words(title)) for row, title, _, _ in search_corpus.read(self.path) if row in wanted}
+        for pair, rows in zip(made, having):
+            targets = {row for row in rows if titles[row].issuperset(pair)}
+            if 1 <= len(targets) <= 5 and len(rows - targets) >= 5:
+                yield pair, targets
+
+    def title_word(self):
+        index = self.index
+        whole = {}
+        for row, title, _, _ in search_corpus.read(self.path):
+            if len(words := search_corpus.words(title)) == 1 and self.is_title_word(words[0]):
+                whole.setdefault(words[0], set()).add(row)
+        index.count_in(self.path, set(whole))
+        for word in self.choice.sample(sorted(whole), len(whole)):
+            if len(whole[word]) <= 5 and len(index.rows[word] - whole[word]) >= 5:
+                yield [word], whole[word]
+
+    def identifier(self):
+        index, choice = self.index, self.choice
+        found = {name for row, title, body, _ in search_corpus.read(self.path) if row in index.words
+                 for name in IDENTIFIER.findall(f"{title} {body}".lower())}
+        made = choice.sample(sorted(found), min(len(found), PER_CLASS["identifier"] * 20 // self.scale))
+        index.count_in(self.path, {part for name in made for part in search_corpus.words(name)})
+        having = {name: index.having(search_corpus.words(name)) for name in made}
+        wanted = set().union(*having.values()) if having else set()
+        texts = {row: f"{title} {body}".lower() for row, title, body, _ in search_corpus.read(self.path) if row in wanted}
+        for name in made:
+            # A longer one, `os.path.join`, has it too.
+            targets = {row for row in having[name] if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", texts[row])}
+            if 1 <= len(targets) <= 5 and len(having[name] - targets) >= 5:
+                yield [name], targets
 
     def language(self, language):
         """Targets are the texts of that language that have all parts: words from their beginnings, where there are spaces."""
