@@ -26,7 +26,7 @@ package struct SweepScenario {
     /// Runs once in a folder, before the processes for the other steps are forked, and prepares what takes each of them longest.
     package var getReady: (_ folder: String) throws -> Void = { _ in }
 
-    /// What a power cut leaves of calls that have returned. A kill leaves all of them, at each durability.
+    /// The part of the calls that have returned which a power cut leaves. A kill leaves all of them, at each durability.
     package enum Promise: String {
         /// All of them.
         case kept

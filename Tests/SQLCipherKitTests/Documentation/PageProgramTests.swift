@@ -150,7 +150,7 @@ import TestSupport
         return run.output.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// What a program says that it prints: a comment at the end of a line that prints, or on a line before it.
+    /// The expected output of a program: a comment at the end of a line that prints, or on a line before it.
     static func comments(in source: String) -> [Substring] {
         let lines = ExampleTests.lines(of: source)
         return zip(lines, lines.dropFirst() + [""]).compactMap { line, next in
