@@ -35,7 +35,12 @@ extension Schema {
 
     private func unlock(restoring journal: String?) throws {
         sqlcipherkit_unlock(try live(), name)
-        if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
+        guard let journal else { return }
+        // After an error that it could not undo, SQLite keeps the mode, and says no more than that.
+        let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)"))
+        if mode != journal {
+            throw DatabaseError(code: .ioError, message: "the journal mode \(journal) could not be set again")
+        }
     }
 
     /// True if the path now leads to a different file from the one that is open. False for a database without a file.

@@ -26,8 +26,9 @@ import TestSupport
     /// and no other file after the next opening.
     @Test(
         arguments: LongTests.sample(1, of: [
-            "key-by-file", "encrypt", "encrypt-once", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
-            "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
+            "key-in-place", "key-by-file", "encrypt", "encrypt-once", "decrypt", "erase", "backup", "restore-by-rows",
+            "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
+            "restore-pages-on",
         ]))
     func failedFileCallLeavesOneDatabase(action: String) throws {
         try check(["--scenario", action, "--mode", "wal", "--durability", "everyCommit", "--failing"], least: 20)
