@@ -24,7 +24,8 @@ enum Interruption {
         return bar
     }
 
-    /// Lets the signals set a flag that ``check()`` looks at.
+    /// Lets the signals set a flag that ``check()`` looks at. A command that does not look, as it writes a single short change, is
+    /// finished first.
     static func catchSignals() {
         guard Invocation.current.isProgram else { return }
         for number in [SIGINT, SIGTERM, SIGHUP] {

@@ -54,11 +54,12 @@ extension KeySlots.Derivation {
 }
 
 extension FileOptions {
-    /// The key slots of an existing database, opened.
+    /// The key slots of an existing database, opened. From then on a signal waits for the change, except at a prompt.
     fileprivate func slots(first label: String? = nil) throws -> (slots: KeySlots, secret: KeySlots.Secret) {
         try Self.requireDatabase(path)
         guard try UnlockedKey.hasSlots(path) else { throw Failure("\(path) has no key slots: sqlcipherkit key init creates them") }
         let secret = try key.secret(for: path)
+        defer { Interruption.catchSignals() }
         return (try UnlockedKey.slots(secret, of: path, first: label, acceptingRollback: key.acceptsRollback), secret)
     }
 }
@@ -91,7 +92,9 @@ struct KeyInit: FileCommand {
             throw Failure("a plaintext database cannot have key slots: encrypt it first with sqlcipherkit encrypt", status: .usage)
         }
         let secret = try KeySlots.Secret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
-        _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, derivation: slot.derivation)
+        _ = try KeySlots.create(
+            secret, label: slot.label, for: .file(file.path), existingKey: key, derivation: slot.derivation,
+            progress: ProgressBar.rewriting("Encrypting again"))
         try report.write(
             Self.form, [.string(file.path), .string(file.path + ".keys"), .string(slot.label)],
             "\(file.path.onOneLine) has key slots now, in \(file.path.onOneLine).keys; the first is \(slot.label)")
@@ -117,10 +120,9 @@ struct KeyList: ParsableCommand {
 
     func run() throws {
         try FileOptions.requireDatabase(path)
-        let slots = try KeySlots.unverifiedSlots(of: .file(path))
         try output.write(
             Self.form.keys,
-            slots.map { slot in
+            KeySlots.unverifiedSlots(of: .file(path)).map { slot in
                 [
                     .text(slot.label), .text(slot.kind.description), .text(slot.derivation.description),
                     .text(slot.createdAt.minute), .text(slot.changedAt.minute),

@@ -89,14 +89,16 @@ public struct KeySlots: Sendable {
     ///   - derivation: how the slot's key is derived, which determines the cost of an attempt.
     ///   - cipher: the cipher settings; nil for the settings of `existingKey`, or of SQLCipher 4.
     ///   - configuration: only its busy timeout and treatment of links and folders are used.
+    ///   - progress: called from time to time while a database with a passphrase is rewritten; if it throws, the database stays as
+    ///     it was and has no slots.
     /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or if the database exists and you pass no
     ///   `existingKey`; ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;
     ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
-    ///   ``DatabaseError/Reason/cannotOpen``.
+    ///   ``DatabaseError/Reason/cannotOpen``; what `progress` throws.
     public static func create(
         _ secret: Secret, label: String, for location: DatabaseLocation, at place: Place = .beside,
         existingKey: DatabaseKey? = nil, derivation: Derivation = .standard, cipher: CipherConfiguration? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration()
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws -> KeySlots {
         try validate(label: label)
         try derivation.validate()
@@ -134,7 +136,7 @@ public struct KeySlots: Sendable {
                 try write(try table.bytes(under: slotKey))
                 guard let db else { return }
                 if changesKey {
-                    try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write)
+                    try made.replaceKey(of: db, by: slotKey, &table, .newFile, progress, write)
                 } else {
                     made.noteSeen(table, by: db.main, under: slotKey, write)
                 }

@@ -15,11 +15,14 @@ import TestSupport
 
     private static func quick(_ passphrase: String) throws -> DatabaseKey { try .passphrase(passphrase, cipher: .quick) }
 
-    private func create(_ existingKey: DatabaseKey? = nil, label: String = "first") throws {
+    private func create(
+        _ existingKey: DatabaseKey? = nil, label: String = "first", progress: DatabaseProgress.Handler? = nil
+    ) throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(10)
         _ = try KeySlots.create(
-            .passphrase("one"), label: label, for: location, existingKey: existingKey, derivation: .quick, configuration: configuration)
+            .passphrase("one"), label: label, for: location, existingKey: existingKey, derivation: .quick,
+            configuration: configuration, progress: progress)
     }
 
     private func contents() throws -> [String: Data] {
@@ -28,7 +31,8 @@ import TestSupport
     }
 
     enum Way: CaseIterable {
-        case wrongKey, noKey, keyOfNothing, emptyLabel, nonsense, lockedDatabase, lockedDatabaseWithAnotherKey, wrongKindOfKey
+        case wrongKey, noKey, keyOfNothing, emptyLabel, nonsense, lockedDatabase, lockedDatabaseWithAnotherKey, wrongKindOfKey,
+            stoppedRewrite
     }
 
     @Test(arguments: Way.allCases) func failedKeySlotCreationLeavesNoFiles(way: Way) throws {
@@ -49,6 +53,7 @@ import TestSupport
             case .noKey: try create()
             case .keyOfNothing, .nonsense, .lockedDatabase: try create(key)
             case .emptyLabel: try create(key, label: "")
+            case .stoppedRewrite: try create(key, progress: { _ in throw DatabaseError(message: "stopped") })
             case .wrongKindOfKey: try create(.raw([UInt8](repeating: 1, count: 32)))
             }
         }

@@ -222,7 +222,7 @@ import TestSupport
         ) { bench in
             try bench.values(try DatabaseConverter.openOrSalvage(fileAt: bench.path, key: bench.key).0)
         },
-        Door(calls: ["KeySlots.create(_:label:for:at:existingKey:derivation:cipher:configuration:)"]) { bench in
+        Door(calls: ["KeySlots.create(_:label:for:at:existingKey:derivation:cipher:configuration:progress:)"]) { bench in
             _ = try KeySlots.create(
                 .passphrase("correct horse"), label: "a", for: bench.location, existingKey: bench.key, derivation: .quick)
             return try bench.values(try Connection(bench.location, key: .slots(secret: .passphrase("correct horse"))))
