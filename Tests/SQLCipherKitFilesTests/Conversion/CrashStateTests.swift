@@ -6,14 +6,15 @@ import TestSupport
 /// Power cuts and full disks in the midst of what writes files: a sample of the states that `Tests/Proofs/CrashStates` builds; all
 /// of them with SQLCIPHERKIT_LONG_TESTS.
 @Suite struct CrashStateTests {
+    /// Those that take longest come first, as they run side by side.
     static let scenarios = [
-        "commits", "create,attached", "moves", "migrations,vacuum", "key-in-place",
+        "exchange", "messages", "synchronize", "import", "follow-key", "follow", "import-mirror", "import-new", "moves", "take-over",
+        "restore-earlier", "replicate", "create,attached", "commits", "migrations,vacuum", "copies", "key-in-place",
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,encrypt-once,decrypt", "erase,restore,restore-by-rows",
         "backup,backup-over-another,export", "backup-by-rows,backup-by-link,backup-without-links",
-        "restore-pages,restore-pages-on,restore-pages-instead", "replicate", "follow", "follow-key", "take-over", "restore-earlier",
-        "messages", "synchronize", "exchange", "change-store", "salvage,open-salvaging", "copies",
+        "restore-pages,restore-pages-on,restore-pages-instead", "change-store", "salvage,open-salvaging",
         "slots-for-a-raw-key,slots-add,slots-rotate-by-file", "slots-for-a-passphrase,slots-remove,slots-change,slots-upgrade",
-        "slots-rotate-in-place", "import,import-new,import-mirror",
+        "slots-rotate-in-place",
     ]
 
     @Test func everyCrashScenarioIsTried() throws {
