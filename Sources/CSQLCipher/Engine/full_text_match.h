@@ -42,7 +42,7 @@ static int sqlcipherkit_is_excluded(sqlcipherkit_matching *m, i64 row) {
 
 /* Returns the least that a row pays which lacks these words at least, so many of them. */
 static int sqlcipherkit_least(const sqlcipherkit_matching *m, int cost, int missing) {
-    return sqlcipherkit_may_be_too_many(missing, m->wanted_slots) ? 0 : cost;
+    return sqlcipherkit_may_be_too_many(m, missing) ? 0 : cost;
 }
 
 /* Returns how many of the first slots lead: a row without all of these lacks more than `missing` words or pays more than `most`. */
@@ -59,7 +59,7 @@ static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
     sqlcipherkit_answer *answer = m->answer;
     const int wanted = m->wanted_slots, minimum = sqlcipherkit_greater(1, sqlcipherkit_lesser(q->minimum, wanted));
     const int missing = wanted - minimum;
-    int most = q->most, leaders = sqlcipherkit_leaders(m, missing, most);
+    int most = INT32_MAX, leaders = missing + 1;
     i64 row = 0;
     for (i64 from = INT64_MIN; m->rc == SQLITE_OK && !sqlcipherkit_is_spent(m); from = row + 1) {
         if (q->prunes && q->wanted > 0 && answer->count == q->wanted && answer->matches[0].cost < most) {

@@ -149,9 +149,10 @@ static int sqlcipherkit_field(sqlcipherkit_matching *m, i64 row, int runs) {
     return field;
 }
 
-/* Writes where the row has its words, and how exact these are there. */
+/* Writes where the row has its words, and how exact these are there.
+ * `beside` is their exactness where they stand beside a word too many. */
 static void sqlcipherkit_locate(
-    sqlcipherkit_matching *m, unsigned int present, int missing, int runs, int is_too_many, sqlcipherkit_match *match) {
+    sqlcipherkit_matching *m, unsigned int present, int missing, int runs, int beside, sqlcipherkit_match *match) {
     int heaviest = sqlcipherkit_nowhere, elsewhere = sqlcipherkit_nowhere, inside = 0, anywhere = 0;
     for (int i = 0; i < runs; i++) {
         const int is_heaviest = sqlcipherkit_column_of(m->runs[i].end) == m->heaviest;
@@ -164,8 +165,9 @@ static void sqlcipherkit_locate(
         anywhere += m->had[i].exactness;
     }
     if (missing > 0) {
+        const int is_too_many = beside < sqlcipherkit_nowhere;
         match->place = is_too_many ? sqlcipherkit_place_but_one : sqlcipherkit_place_other;
-        match->exactness = (u8)((is_too_many ? heaviest : anywhere) + missing * sqlcipherkit_missing_exactness);
+        match->exactness = (u8)((is_too_many ? beside : anywhere) + missing * sqlcipherkit_missing_exactness);
     } else if (heaviest != sqlcipherkit_nowhere) {
         match->place = sqlcipherkit_place_together;
         match->exactness = (u8)heaviest;
@@ -181,12 +183,31 @@ static void sqlcipherkit_locate(
     }
 }
 
-/* Returns whether the words that the row has stand side by side in the heaviest column. */
-static int sqlcipherkit_is_in_heaviest(const sqlcipherkit_matching *m, int runs) {
-    for (int i = 0; i < runs; i++) {
-        if (sqlcipherkit_column_of(m->runs[i].end) == m->heaviest) return 1;
+/* Returns the first of a slot's places that is not before `place`. */
+static int sqlcipherkit_first_place(const sqlcipherkit_had *had, i64 place) {
+    int low = 0, high = had->count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (had->places[middle].place < place) low = middle + 1;
+        else high = middle;
     }
-    return 0;
+    return low;
+}
+
+/* Returns the exactness of the words of `left` where they stand side by side in any order, the first of them in `from..<to`; or
+ * nowhere if they do not, or if to find that takes more than the steps that are left. */
+static int sqlcipherkit_in_any_order(const sqlcipherkit_matching *m, unsigned int left, i64 from, i64 to, int *steps) {
+    int best = left == 0 ? 0 : sqlcipherkit_nowhere;
+    for (int slot = 0; slot < m->slot_count; slot++) {
+        if ((left >> slot & 1) == 0) continue;
+        const sqlcipherkit_had *had = &m->had[slot];
+        for (int i = sqlcipherkit_first_place(had, from); i < had->count && had->places[i].place < to && (*steps)-- > 0; i++) {
+            const i64 end = had->places[i].place + had->places[i].length;
+            const int others = sqlcipherkit_in_any_order(m, left & ~(1u << slot), end, end + 1, steps);
+            best = sqlcipherkit_lesser(best, others + had->places[i].exactness);
+        }
+    }
+    return best;
 }
 
 /* --- Relevance -------------------------------------------------------------------------------------------------------- */
@@ -321,8 +342,10 @@ static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
 }
 
 /* Returns whether a row lacks at least one of the words and no more than one in three: if the others are side by side in the
- * heaviest column, there was a word too many. */
-static int sqlcipherkit_may_be_too_many(int missing, int words) { return missing > 0 && words >= 3 * missing; }
+ * heaviest column, in any order, there was a word too many. */
+static int sqlcipherkit_may_be_too_many(const sqlcipherkit_matching *m, int missing) {
+    return m->question->may_have_word_too_many && missing > 0 && m->wanted_slots >= 3 * missing;
+}
 
 static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int present) {
     const sqlcipherkit_question *q = m->question;
@@ -339,27 +362,30 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
     }
     if (m->rc != SQLITE_OK) return;
     unsigned int shown = present & ~alike;
-    int missing, runs, is_too_many;
+    int missing, beside = sqlcipherkit_nowhere;
     for (;; shown = present) {
         missing = m->wanted_slots - __builtin_popcount(shown);
-        runs = m->has_places && (missing == 0 || sqlcipherkit_may_be_too_many(missing, m->wanted_slots))
-            ? sqlcipherkit_side_by_side(m, shown) : 0;
-        is_too_many = missing > 0 && sqlcipherkit_is_in_heaviest(m, runs);
-        if (is_too_many || shown == present) break;
+        if (m->has_places && sqlcipherkit_may_be_too_many(m, missing)) {
+            const i64 start = (i64)m->heaviest << 32;
+            int steps = 10000;
+            beside = sqlcipherkit_in_any_order(m, shown, start, start + INT32_MAX, &steps);
+        }
+        if (beside < sqlcipherkit_nowhere || shown == present) break;
     }
+    const int runs = m->has_places && missing == 0 ? sqlcipherkit_side_by_side(m, shown) : 0;
     /* A word like one that the index has costs less than any word that is lacked. */
     int typos = 0, cost = (shown & alike) != 0;
     for (int i = 0; i < m->slot_count; i++) {
         if (q->slots[i].excluded) continue;
         if (shown >> i & 1) typos += m->had[i].typos;
-        else if (!is_too_many) cost += q->slots[i].cost;
+        else if (beside == sqlcipherkit_nowhere) cost += q->slots[i].cost;
     }
     match.words = (u8)(m->wanted_slots - missing);
     match.cost = (u8)sqlcipherkit_lesser(cost, 255);
     match.typos = (u8)sqlcipherkit_lesser(typos, 255);
-    if (m->rc != SQLITE_OK || match.cost > q->most) return;
+    if (m->rc != SQLITE_OK) return;
     if (missing == 0) match.field = (u8)sqlcipherkit_field(m, match.row, runs);
-    sqlcipherkit_locate(m, shown, missing, runs, is_too_many, &match);
+    sqlcipherkit_locate(m, shown, missing, runs, beside, &match);
     if (m->rc != SQLITE_OK) return;
     match.before = sqlcipherkit_rule_key(q, &match, 0);
     match.after = sqlcipherkit_rule_key(q, &match, 1);

@@ -115,8 +115,7 @@ typedef struct {
 
 /* A typed word. `excluded` is 0 for a word that is searched for; otherwise it is the number of a group of words, from 1 to 31, and
  * rows with all words of a group are excluded. `cost`, at least 2, is what a row pays for not having it; a row pays 1 if it has any
- * word with typing errors only and there is an alternative without. A row that lacks at most one word in three pays nothing for
- * these if the others stand side by side in the heaviest column. `documents` is the approximate number of rows that have it: the
+ * word with typing errors only and there is an alternative without. `documents` is the approximate number of rows that have it: the
  * rarest word is looked for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may be
  * in any. */
 typedef struct {
@@ -135,6 +134,9 @@ typedef struct {
     const sqlcipherkit_index_token *tokens;
     /* The number of slots, among those that are not excluded, that a row must match. */
     int minimum;
+    /* If not 0, a row that lacks at most one word in three pays nothing for these if the others stand side by side in the heaviest
+     * column, in any order. */
+    int may_have_word_too_many;
     /* The ranking rules, in order. */
     const int *rules;
     int rule_count;
@@ -149,9 +151,8 @@ typedef struct {
     int enough;
     /* The maximum number of matches to return. */
     int wanted;
-    /* Rows that pay more than `most` are not found. With `prunes`, neither need those be that pay more than the last of the
-     * `wanted` rows found: sqlcipherkit_rule_words must be the first rule, and `is_complete` is 0 if rows were left out. */
-    int most;
+    /* If not 0, rows that pay more than the last of the `wanted` rows found need not be found: sqlcipherkit_rule_words must be the
+     * first rule, and `is_complete` is 0 if rows were left out. */
     int prunes;
     /* If not NULL, the only rows that are looked at, in ascending order. */
     const sqlite3_int64 *only;

@@ -50,8 +50,7 @@ struct SearchRun {
     }
 
     private mutating func found() throws -> FullTextSearch.Results {
-        let needed = search.offset + search.limit
-        let kept = max(needed, Self.fewest)
+        let kept = max(search.offset + search.limit, Self.fewest)
         var ranking: [Ranked] = []
         if words > 0 {
             for place in parts.indices {
@@ -60,18 +59,19 @@ struct SearchRun {
             }
             share()
             ranking = try match(missing: 0, wanted: kept)
+            let total = parts.reduce(0) { $0 + $1.total }
             // So few rows have all words that others are shown too.
-            isShort = parts.reduce(0) { $0 + $1.total } < search.dropTokensThreshold
-            var hasMore = words > 1
+            isShort = total < search.dropTokensThreshold
             if isShort {
-                for place in parts.indices where try parts[place].slots.findTypos(isKnown: true) { hasMore = true }
+                let hasWordTooMany = try words >= 3 && total == 0 && !parts.contains { try $0.hasRejectedRowWithAllWords() }
+                var hasMore = words > 1
+                for place in parts.indices {
+                    parts[place].slots.mayHaveWordTooMany = hasWordTooMany
+                    if try parts[place].slots.findTypos(isKnown: true) { hasMore = true }
+                }
                 share()
-            } else if isSettled(ranking, needed) {
-                if mayHaveWordTooMany { for place in parts.indices { parts[place].isWalkComplete = false } }
-                hasMore = false
+                if hasMore { ranking = try matchFewer(wanted: kept, prunes: search.rankingRules.first == .words) }
             }
-            let prunes = search.rankingRules.first == .words
-            if hasMore { ranking = try matchFewer(wanted: kept, prunes: prunes) }
         }
         let understood = understoodWords
         let hasDropped = isShort && words > 1
@@ -98,13 +98,10 @@ struct SearchRun {
             hasDroppedTokens: hasDropped)
     }
 
-    /// Looks for rows that lack words: any of them if too few rows have all, or else one in three, as if these were too many.
+    /// Looks for rows that lack words, if too few have all.
     private mutating func matchFewer(wanted count: Int, prunes: Bool) throws -> [Ranked] {
-        if isShort { return try match(missing: words - 1, wanted: count, prunes: prunes) }
-        return mayHaveWordTooMany ? try match(missing: words / 3, most: 0, wanted: count) : ranked()
+        isShort ? try match(missing: words - 1, wanted: count, prunes: prunes) : ranked()
     }
-
-    private var mayHaveWordTooMany: Bool { search.dropTokensThreshold > 0 && words >= 3 }
 
     private static func page<Row>(of rows: [Row], _ search: FullTextSearch) -> [Row] {
         Array(rows.dropFirst(search.offset).prefix(search.limit))
@@ -122,22 +119,13 @@ struct SearchRun {
         return try part.hits(part.matches(of: Self.page(of: sorted, search)), place: 0)
     }
 
-    /// Returns whether rows with a word too many can no longer be among the requested hits.
-    private func isSettled(_ ranking: [Ranked], _ needed: Int) -> Bool {
-        guard mayHaveWordTooMany, needed > 0 else { return true }
-        guard ranking.count >= needed, search.rankingRules.prefix(3) == [.words, .field, .place] else { return false }
-        return ranking[needed - 1].match.wordPlace.rawValue < FullTextSearch.Place.oneWordTooMany.rawValue
-    }
-
     // MARK: Walks
 
-    private mutating func match(
-        missing: Int, most: Int = .max, wanted count: Int, prunes: Bool = false
-    ) throws -> [Ranked] {
+    private mutating func match(missing: Int, wanted count: Int, prunes: Bool = false) throws -> [Ranked] {
         for place in parts.indices {
             // An index whose tokenizer finds fewer words in the text lacks none for that.
             let missing = min(missing, max(0, parts[place].wanted.count - 1))
-            try parts[place].match(missing: missing, most: most, wanted: count, prunes: prunes)
+            try parts[place].match(missing: missing, wanted: count, prunes: prunes)
         }
         return ranked()
     }

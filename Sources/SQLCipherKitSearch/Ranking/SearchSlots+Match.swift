@@ -48,13 +48,12 @@ extension SearchSlots {
     ///   - count: the maximum number of rows.
     ///   - budget: the maximum work.
     ///   - judging: decides which rows are accepted; nil accepts every row.
-    ///   - most: rows that pay more than this for missing words are not found.
     ///   - prunes: whether rows may be left out that pay more than the last of the rows that are returned.
     ///   - isFirst: whether any row will do, the first one found.
     ///   - only: the only rows that are looked at, in ascending order; nil for those of `judging`.
     func match(
-        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, most: Int = .max, prunes: Bool = false,
-        isFirst: Bool = false, only: [Int64]? = nil
+        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, prunes: Bool = false, isFirst: Bool = false,
+        only: [Int64]? = nil
     ) throws -> Answer {
         let costs = costs
         let words = SearchQuestion()
@@ -76,6 +75,7 @@ extension SearchSlots {
         defer { sqlcipherkit_answer_free(&answer) }
         var question = words.worded()
         question.minimum = Int32(minimum)
+        question.may_have_word_too_many = mayHaveWordTooMany ? 1 : 0
         question.rules = words.copy(search.rankingRules.map(\.rawValue))
         question.rule_count = Int32(search.rankingRules.count)
         question.weights = words.copy(weights)
@@ -84,7 +84,6 @@ extension SearchSlots {
         question.limit = Int64(budget.limit)
         question.enough = isFirst ? 1 : 20
         question.wanted = Int32(count)
-        question.most = Int32(clamping: most)
         question.prunes = prunes ? 1 : 0
         question.highest_factor = 1
         if let only = only ?? judging?.only {

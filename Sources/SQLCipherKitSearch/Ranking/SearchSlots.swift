@@ -79,6 +79,8 @@ struct SearchSlots {
     private(set) var hasKeywords = false
     /// True if everything that the index has for the words was found.
     var isComplete = true
+    /// True if a row that lacks one word in three may count as having every word.
+    var mayHaveWordTooMany = false
     /// The number of rows among which words are rare or frequent: those of all indexes that are searched together.
     var rows: Int
 

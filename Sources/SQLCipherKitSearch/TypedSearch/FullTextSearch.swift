@@ -25,9 +25,9 @@ public struct FullTextSearch: Sendable {
     /// sorted by row id, the newest first. The index, the text and the row alone determine a row's place.
     public enum RankingRule: Int32, Hashable, Sendable {
         /// Rows that lack fewer of the words come first; a rare word counts for more than a frequent one. If the index has the
-        /// typed word, rows with only a similar word come after rows with every word, and before rows that lack a word. A row also
-        /// counts as having every word if it lacks at most one in three of the words and has all others side by side in the
-        /// heaviest column: the text then has a word too many.
+        /// typed word, rows with only a similar word come after rows with every word, and before rows that lack a word. If no row
+        /// has all words, in any form, the text may have a word too many: then a row also counts as having every word if it lacks
+        /// at most one in three of the words and has all others side by side in the heaviest column, in any order.
         case words = 1
         /// Rows with a column that has only the words of the text come first, then rows whose heaviest column begins with the text:
         /// see ``Field``.

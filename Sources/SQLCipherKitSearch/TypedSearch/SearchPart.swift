@@ -29,20 +29,26 @@ struct SearchPart {
     /// The number of words that have at least one match in the index.
     private var known: Int { wanted.filter { !slots.slots[$0].alternatives.isEmpty }.count }
 
-    /// Looks for the rows that lack at most `missing` of the words and pay at most `most` for them, and adds them to those that
-    /// were found before.
-    mutating func match(missing: Int, most: Int = .max, wanted count: Int, prunes: Bool = false) throws {
+    /// Looks for the rows that lack at most `missing` of the words, and adds them to those that were found before.
+    mutating func match(missing: Int, wanted count: Int, prunes: Bool = false) throws {
         let minimum = wanted.count - missing
         // If more words are required than the index has, no row can match.
         guard minimum >= 1, minimum <= known else { return }
         let budget = SearchSlots.Budget.walk(missing: missing, prunes: prunes, of: slots)
-        let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows, most: most, prunes: prunes)
+        let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows, prunes: prunes)
         total = max(total, answer.total)
         if !answer.isComplete { isWalkComplete = false }
         let before = Set(matches.map(\.row))
         matches += answer.matches.filter { !before.contains($0.row) }
         matches.sort { sqlcipherkit_match.isBetter($0, $1) }
         matches = Array(matches.prefix(count))
+    }
+
+    /// Returns whether a row has all words, but does not pass the filter: a row's rank does not depend on that.
+    func hasRejectedRowWithAllWords() throws -> Bool {
+        guard search.filter != nil, known == wanted.count, known > 0 else { return false }
+        let budget = SearchSlots.Budget.walk(missing: 0, prunes: false, of: slots)
+        return try slots.match(minimum: known, wanted: 0, budget, nil, isFirst: true).total > 0
     }
 
     /// The number of rows found.

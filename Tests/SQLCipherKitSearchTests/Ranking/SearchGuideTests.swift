@@ -21,10 +21,11 @@ import Testing
         Case("brown fox ", [("Page", "a fox that is brown"), ("Page", "a fox")]),
         Case("common fox ", [("Page", "a fox here"), ("Page", "common here")]),
         Case("plane ", [("Page", "some plane"), ("Plant", "text")]),
-        Case("quick brown fox ", [("Quick fox", "text"), ("Page", "fox, then something quick and brown")]),
+        Case("quick brown fox ", [("Page", "fox, then something quick and brown"), ("Quick fox", "text")]),
+        Case("quick brown fox ", [("Fox, quick", "text"), ("Page", "brown, and later in the text a fox")]),
         Case("quick brown fox ", [("Page", "the quick brown fox"), ("Quick fox", "text")]),
         Case("quick brown fox ", [("Brown and quick: fox", "text"), ("Quick fox", "text")]),
-        Case("quick red brown fox ", [("Red brown fox", "text"), ("Page", "quick red something brown fox")]),
+        Case("quick red brown fox ", [("Brown red fox", "text"), ("Page", "quick something, and red")]),
         Case("quick red brown fox ", [("Page", "quick red something brown fox"), ("Brown fox", "text")]),
         Case("\"brown fox\" ", [("A brown fox", "text"), ("Page", "a brown fox")]),
         // Field.

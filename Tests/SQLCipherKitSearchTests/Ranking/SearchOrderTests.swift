@@ -25,9 +25,10 @@ import Testing
         // The same of a single word, and of one word too many.
         Case(typed: "plugins ", rows: [("Plugins", "text"), ("Plugin", "plugins, plugins and plugins")]),
         Case(typed: "settings zebra plugins ", rows: [("Settings plugins", "text"), ("Setting plugin", "settings, plugins")]),
+        // No word is too many if a row has all of them, in any form.
         Case(typed: "plugins settings zebra ", rows: [
-            ("Plugins settings", "text"),
             ("A plugin of many words and", "other words with settings and then a long text and much later in it a zebra"),
+            ("Plugins settings", "text"),
         ]),
         // Neither is side by side: all words in the title, in whatever form, come before the same in the text.
         Case(typed: "settings plugins ", rows: [("Setting for every plugin", "text"), ("Page", "its settings, and then plugins")]),
@@ -47,6 +48,7 @@ import Testing
         Case(typed: "plugin settings zebra ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         Case(typed: "zebra settings plugin ", rows: [("Settings plugin", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         Case(typed: "settings zebra plugin ", rows: [("Settings plugin", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
+        Case(typed: "settings zebra plugin ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         // Where the index has what was typed, a longer or mistyped one is no more than a word too many if it is far away.
         Case(typed: "plugin settings none ", rows: [
             ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a text on settings and much later in it nonetheless"),
@@ -55,7 +57,7 @@ import Testing
             ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it nine"),
         ]),
         Case(typed: "plugin settings zebras ", rows: [
-            ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"),
+            ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"), ("Plugin settings", "text"),
         ]),
         // Nothing is better than all words side by side, or in the title.
         Case(typed: "plugin settings zebra ", rows: [("Page", "the plugin settings zebra"), ("Plugin settings", "text")]),
