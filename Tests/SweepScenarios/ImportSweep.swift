@@ -81,12 +81,4 @@ struct ImportSweep {
     func parse() throws {
         for arguments in commands(into: path) + commands(into: whole) { _ = try Self.command(arguments) }
     }
-
-    /// A copy of the files of the folder: the path of its database.
-    func copy() throws -> String {
-        let copy = base + "/copy"
-        try? FileManager.default.removeItem(atPath: copy)
-        try FileManager.default.copyItem(atPath: folder, toPath: copy)
-        return copy + "/a.db"
-    }
 }
