@@ -367,8 +367,10 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
         missing = m->wanted_slots - __builtin_popcount(shown);
         if (m->has_places && sqlcipherkit_may_be_too_many(m, missing)) {
             const i64 start = (i64)m->heaviest << 32;
-            int steps = 10000;
+            const int most = 10000;
+            int steps = most;
             beside = sqlcipherkit_in_any_order(m, shown, start, start + INT32_MAX, &steps);
+            m->steps += (most - steps) / 64;
         }
         if (beside < sqlcipherkit_nowhere || shown == present) break;
     }

@@ -6,10 +6,10 @@ import TestSupport
 /// Power cuts and full disks in the midst of what writes files: a sample of the states that `Tests/Proofs/CrashStates` builds; all
 /// of them with SQLCIPHERKIT_LONG_TESTS.
 @Suite struct CrashStateTests {
-    /// Those that take longest come first, as they run side by side.
+    /// The scenarios of each test case. They run side by side, so that the longest come first.
     static let scenarios = [
-        "exchange", "messages", "synchronize", "import", "follow-key", "follow", "import-mirror", "import-new", "moves", "take-over",
-        "restore-earlier", "replicate", "create,attached", "commits", "migrations,vacuum", "copies", "key-in-place",
+        "exchange", "messages", "synchronize", "import", "follow-key", "follow", "import-mirror", "import-new", "moves",
+        "take-over", "restore-earlier", "replicate", "create,attached", "commits", "migrations,vacuum", "copies", "key-in-place",
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,encrypt-once,decrypt", "erase,restore,restore-by-rows",
         "backup,backup-over-another,export", "backup-by-rows,backup-by-link,backup-without-links",
         "restore-pages,restore-pages-on,restore-pages-instead", "change-store", "salvage,open-salvaging",

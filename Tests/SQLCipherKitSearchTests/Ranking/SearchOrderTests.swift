@@ -57,7 +57,8 @@ import Testing
             ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it nine"),
         ]),
         Case(typed: "plugin settings zebras ", rows: [
-            ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"), ("Plugin settings", "text"),
+            ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"),
+            ("Plugin settings", "text"),
         ]),
         // Nothing is better than all words side by side, or in the title.
         Case(typed: "plugin settings zebra ", rows: [("Page", "the plugin settings zebra"), ("Plugin settings", "text")]),
@@ -78,6 +79,21 @@ import Testing
             if let filter { search.filter = SQL(raw: filter) }
             #expect(try db.fullText("t").search(search).hits.first?.rowID == 1, "\(typed)")
         }
+    }
+
+    /// A row that has all words decides that none is too many, although the filter rejects it.
+    @Test func filterMakesNoWordTooMany() throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["title", "body"]))
+        for number in 0..<40 { try db.execute("INSERT INTO t VALUES (\("Other \(number)"), \(number < 20 ? "quick" : "none"))") }
+        for (title, body) in [("All", "fox, then quick and brown"), ("Quick fox", "text"), ("Page", "brown, and later a fox")] {
+            try db.execute("INSERT INTO t VALUES (\(title), \(body))")
+        }
+        var search = FullTextSearch("quick brown fox ")
+        let index = try db.fullText("t")
+        #expect(try index.search(search).hits.prefix(3).map(\.rowID) == [41, 43, 42])
+        search.filter = "title <> 'All'"
+        #expect(try index.search(search).hits.prefix(2).map(\.rowID) == [43, 42])
     }
 
     @Test(arguments: cases) func bestMatchComesFirst(_ one: Case) throws {
