@@ -3,30 +3,30 @@ import SQLCipherKit
 /// A row as a JSON object (RFC 8259) on one line, safe for a terminal. A blob is text as SQL writes it, and infinity `9e999`, as
 /// SQLite writes it.
 private struct ObjectText {
-    /// Each name with what is around it, up to its value.
-    private let starts: [[UInt8]]
+    /// The names with what is around them, and where each ends: a value follows.
+    private var names: [UInt8] = [], ends = [0]
 
     init(_ columns: [String]) {
         // Most readers of an object with two members of one name lose a value.
         var seen: [String: Int] = [:]
-        starts = columns.enumerated().map { index, name in
+        for name in columns {
             seen[name, default: 0] += 1
-            var start = Array((index == 0 ? "{" : ",").utf8)
+            names.append(UInt8(ascii: names.isEmpty ? "{" : ","))
             var unique = seen[name] == 1 ? name : "\(name):\(seen[name] ?? 0)"
-            unique.withUTF8 { Self.append(text: UnsafeRawBufferPointer($0), to: &start) }
-            start.append(UInt8(ascii: ":"))
-            return start
+            unique.withUTF8 { Self.append(text: UnsafeRawBufferPointer($0), to: &names) }
+            names.append(UInt8(ascii: ":"))
+            ends.append(names.count)
         }
     }
 
     func append(_ row: RowValues, to json: inout [UInt8]) throws {
-        for (index, start) in starts.enumerated() {
-            json += start
+        for index in 0..<ends.count - 1 {
+            names.withUnsafeBytes { json += UnsafeRawBufferPointer(rebasing: $0[ends[index]..<ends[index + 1]]) }
             try row.lend(index) { value in
                 switch value {
-                case .null: json += "null".utf8
+                case .null: json.append(ascii: "null")
                 case .integer(let value): SQLLiterals.append(value, to: &json)
-                case .real(let value): json += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+                case .real(let value): SQLLiterals.append(shortest: value, to: &json)
                 // Text that is not UTF-8 is shown as a blob.
                 case .text(let bytes) where bytes.isUTF8: Self.append(text: bytes, to: &json)
                 case .text(let bytes), .blob(let bytes):
@@ -36,14 +36,14 @@ private struct ObjectText {
                 }
             }
         }
-        json += (starts.isEmpty ? "{}" : "}").utf8
+        json.append(ascii: ends.count == 1 ? "{}" : "}")
     }
 
     /// - Parameter text: UTF-8.
     static func append(text: UnsafeRawBufferPointer, to json: inout [UInt8]) {
         json.append(0x22)
         var start = 0, position = 0
-        func copy(_ json: inout [UInt8]) { if position > start { json += text[start..<position] } }
+        func copy(_ json: inout [UInt8]) { json += UnsafeRawBufferPointer(rebasing: text[start..<position]) }
         while position < text.count {
             let byte = text[position]
             if byte >= 0x20, byte < 0x7f, byte != 0x22, byte != 0x5c {
@@ -89,7 +89,7 @@ private struct ObjectText {
 
 extension UnsafeRawBufferPointer {
     /// True if the bytes are well-formed UTF-8.
-    var isUTF8: Bool { allSatisfy { $0 < 0x80 } || String(validating: self, as: UTF8.self) != nil }
+    var isUTF8: Bool { isPrintableASCII || allSatisfy { $0 < 0x80 } || String(validating: self, as: UTF8.self) != nil }
 }
 
 /// Writes a JSON object for each row, on its own line.
@@ -120,7 +120,7 @@ final class JSONWriter: RowWriter {
     func write(_ row: RowValues) throws {
         try output.bytes { json in
             // Only the last row has no comma after it.
-            json += (isFirst ? "[" : ",\n ").utf8
+            json.append(ascii: isFirst ? "[" : ",\n ")
             isFirst = false
             try object.append(row, to: &json)
         }

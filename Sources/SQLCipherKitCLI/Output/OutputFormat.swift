@@ -95,7 +95,7 @@ final class CSVWriter: RowWriter {
                     case .null: bytes += null
                     case .integer(let value): SQLLiterals.append(value, to: &bytes)
                     // Conversions of text to numbers, SQLite's among them, understand `9e999`, and not `inf`.
-                    case .real(let value): bytes += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+                    case .real(let value): SQLLiterals.append(shortest: value, to: &bytes)
                     case .text(let text) where text.isUTF8: add(text, to: &bytes)
                     case .text(let blob), .blob(let blob): SQLLiterals.append(blob: blob, to: &bytes)
                     }

@@ -38,7 +38,7 @@ enum RowValues {
     /// Appends the values as SQL writes them, with commas between them.
     func appendLiterals(to sql: inout [UInt8]) throws {
         for index in 0..<count {
-            if index > 0 { sql += ", ".utf8 }
+            if index > 0 { sql.append(ascii: ", ") }
             switch self {
             case .lent(let row, _): try SQLLiterals.append(row, Int32(index), to: &sql)
             case .list(let values): SQLLiterals.append(values[index], to: &sql)

@@ -6,7 +6,7 @@ package enum SQLLiterals {
     /// Appends a column of a statement's row.
     package static func append(_ row: OpaquePointer, _ column: Int32, to sql: inout [UInt8]) throws {
         switch try LentValue(row, column) {
-        case .null: sql += "NULL".utf8
+        case .null: sql.append(ascii: "NULL")
         case .integer(let value): append(value, to: &sql)
         case .real(let value): append(value, to: &sql)
         case .text(let bytes): append(text: bytes, to: &sql)
@@ -17,7 +17,7 @@ package enum SQLLiterals {
     /// Appends all columns of a statement's row, with commas between them.
     package static func append(_ row: RawStatement, to sql: inout [UInt8]) throws {
         for column in 0..<row.columns {
-            if column > 0 { sql += ", ".utf8 }
+            if column > 0 { sql.append(ascii: ", ") }
             try append(row.handle, column, to: &sql)
         }
     }
@@ -39,14 +39,25 @@ package enum SQLLiterals {
     }
 
     package static func append(_ value: Int64, to sql: inout [UInt8]) {
-        if value < 0 { sql.append(UInt8(ascii: "-")) }
-        let start = sql.count
-        var rest = value.magnitude
-        repeat {
-            sql.append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        if sql.count > start + 1 { sql[start...].reverse() }
+        append(value.magnitude, isNegative: value < 0, to: &sql)
+    }
+
+    /// Appends a number, with a point before the last `places` of its digits.
+    private static func append(_ digits: UInt64, isNegative: Bool, places: Int = 0, to sql: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(byteCount: 24, alignment: 1) { text in
+            var start = text.count, rest = digits, written = 0
+            func put(_ byte: UInt8) {
+                start -= 1
+                text[start] = byte
+            }
+            repeat {
+                if written == places, places > 0 { put(UInt8(ascii: ".")) }
+                put(0x30 + UInt8(truncatingIfNeeded: rest % 10))
+                (rest, written) = (rest / 10, written + 1)
+            } while rest > 0 || written <= places
+            if isNegative { put(UInt8(ascii: "-")) }
+            sql += UnsafeRawBufferPointer(rebasing: text[start...])
+        }
     }
 
     // MARK: Text
@@ -131,27 +142,50 @@ package enum SQLLiterals {
 
     // MARK: Numbers with fractions
 
-    package static func append(_ value: Double, to sql: inout [UInt8]) { sql += real(value).utf8 }
+    /// Appends the shortest text that is read as the same number, or as infinity.
+    package static func append(shortest value: Double, to text: inout [UInt8]) {
+        if let decimal = Decimal15(value) { return append(decimal, of: value, to: &text) }
+        text += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+    }
 
-    /// Returns a literal. For a number whose last bit SQLite's parser of decimals may get wrong, it returns an exact expression: a
-    /// whole number multiplied or divided by powers of two.
-    private static func real(_ value: Double) -> String {
-        if value.isInfinite { return value < 0 ? "-9e999" : "9e999" }
-        let short = "\(value)"
-        if abs(value) < 1e15, abs(value) >= 1e-4 || value == 0 {
-            // Up to 15 digits survive the conversion to text and back. SQLite before 3.42 divides them by a power of ten with 64
-            // bits, and rounds the quotient again: that misses a number whose text lies almost halfway to the next one.
-            var digits = 0, whole = 0.0, power = 1.0, isFraction = false
-            for byte in short.utf8 where byte != 0x2d {
-                if byte == 0x2e {
-                    isFraction = true
-                } else {
-                    (digits, whole) = (digits + 1, whole * 10 + Double(byte - 0x30))
-                    if isFraction { power *= 10 }
-                }
-            }
-            if digits <= 15, abs(whole.addingProduct(-abs(value), power)) <= 0.499 * value.ulp * power { return short }
+    /// Appends a literal. For a number whose last bit SQLite's parser of decimals may get wrong, it is an exact expression: a whole
+    /// number multiplied or divided by powers of two.
+    package static func append(_ value: Double, to sql: inout [UInt8]) {
+        // SQLite before 3.42 divides the digits by a power of ten with 64 bits, and rounds the quotient again: that misses a number
+        // whose text lies almost halfway to the next one.
+        if let decimal = Decimal15(value),
+            abs(decimal.digits.addingProduct(-abs(value), decimal.power)) <= 0.499 * value.ulp * decimal.power
+        {
+            return append(decimal, of: value, to: &sql)
         }
+        guard value.isFinite else { return append(shortest: value, to: &sql) }
+        sql += exact(value).utf8
+    }
+
+    private static func append(_ decimal: Decimal15, of value: Double, to sql: inout [UInt8]) {
+        append(UInt64(decimal.digits), isNegative: value.sign == .minus, places: decimal.places, to: &sql)
+    }
+
+    /// The shortest decimal of at most 15 digits that is read as a number. Such a decimal survives the conversion to a number and
+    /// back, so there is no other.
+    private struct Decimal15 {
+        var digits = 0.0, power = 1.0, places = 0
+
+        /// Returns nil if the decimal is longer, or has an exponent.
+        init?(_ value: Double) {
+            let value = abs(value)
+            guard value < 1e14, value >= 1e-4 || value == 0 else { return nil }
+            repeat {
+                (places, power) = (places + 1, power * 10)
+                digits = (value * power).rounded()
+                // Both are exact, so the quotient is what a decimal with these digits is read as.
+                if digits / power == value { return }
+            } while digits < 1e14 && places < 14
+            return nil
+        }
+    }
+
+    private static func exact(_ value: Double) -> String {
         var mantissa = value.significand, exponent = Int(value.exponent)
         while mantissa != mantissa.rounded() {
             mantissa *= 2
@@ -177,13 +211,23 @@ package enum LentValue {
     case blob(UnsafeRawBufferPointer)
 
     package init(_ row: OpaquePointer, _ column: Int32) throws {
-        switch sqlite3_column_type(row, column) {
+        var bytes: UnsafeRawPointer?
+        var count: Int32 = 0
+        let storage = sqlcipherkit_column_bytes(row, column, &bytes, &count)
+        if count < 0 { throw Row._Column(row, column).outOfMemory() }
+        switch storage {
         case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(row, column))
         case SQLITE_FLOAT: self = .real(sqlite3_column_double(row, column))
-        case SQLITE_TEXT: self = .text(try Row._Column(row, column).rawBytes(text: true, blob: false, as: "text"))
-        case SQLITE_BLOB: self = .blob(try Row._Column(row, column).rawBytes(text: false, blob: true, as: "a blob"))
+        case SQLITE_TEXT: self = .text(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+        case SQLITE_BLOB: self = .blob(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
         default: self = .null
         }
+    }
+}
+
+extension [UInt8] {
+    package mutating func append(ascii text: StaticString) {
+        self += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 }
 

@@ -639,12 +639,12 @@ private struct InsertStatements {
         if rows == 0 {
             sql += start
         } else {
-            sql += ",\n".utf8
+            sql.append(ascii: ",\n")
         }
         sql.append(UInt8(ascii: "("))
         if setsRowID {
             for column in 1..<row.columns {
-                if column > 1 { sql += ", ".utf8 }
+                if column > 1 { sql.append(ascii: ", ") }
                 try SQLLiterals.append(row.handle, column, to: &sql)
             }
         } else {
