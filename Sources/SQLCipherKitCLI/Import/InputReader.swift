@@ -81,8 +81,11 @@ final class InputReader {
     func append(to bytes: inout [UInt8], until stops: ByteSet) throws {
         while try position < buffer.count || fill() {
             let start = position
-            position = buffer.withUnsafeBytes { stops.first(in: $0, from: start) }
-            bytes += buffer[start..<position]
+            position = buffer.withUnsafeBytes { all in
+                let end = stops.first(in: all, from: start)
+                bytes += UnsafeRawBufferPointer(rebasing: all[start..<end])
+                return end
+            }
             if position < buffer.count { return }
             try Self.requireFitting(bytes.count)
         }

@@ -36,8 +36,6 @@ final class RowTable {
     /// The name of a key that an import has added, if the table has none of the input's columns as its key.
     private var ownKey: String?
     private var keyPlaces: [Int] = []
-    /// The forms of a record's values, once they are looked at.
-    private var forms: [ValueForms] = []
 
     /// A table that exists, or nil.
     /// - Parameters:
@@ -63,33 +61,34 @@ final class RowTable {
 
     func insert(_ record: ImportRecord, line: Int) throws {
         if layout?.list.isSame(as: record.list) != true { try prepare(record, line) }
-        guard var current = layout else { return }
-        for index in record.values.indices { try take(record, index, current.places[index], line) }
-        if layout == nil {
-            try prepare(record, line)
-            guard let again = layout else { return }
-            current = again
-        }
-        try record.bytes.withUnsafeBytes { bytes in
+        while try !run(record, line) { try prepare(record, line) }
+    }
+
+    /// Binds the values of a record and runs the statement.
+    /// - Returns: false if a column has become wider, so that the statement must be compiled again.
+    private func run(_ record: borrowing ImportRecord, _ line: Int) throws -> Bool {
+        guard let (_, places, insert) = layout else { return false }
+        return try record.bytes.withUnsafeBytes { bytes in
             // Copies of texts that the record does not have as bytes.
             var texts: [UnsafeMutableRawBufferPointer] = []
             defer { for text in texts { text.deallocate() } }
-            for (index, value) in record.values.enumerated() {
-                let lent: LentValue = switch value {
-                case .null: .null
+            for index in record.values.indices {
+                let forms = try take(record, index, places[index], line)
+                if layout == nil { return false }
+                let lent: LentValue = switch record.values[index] {
+                case .null, .value(.null): .null
                 case .text(let place): .text(UnsafeRawBufferPointer(rebasing: bytes[place]))
                 case .field(let place):
-                    Self.stored(
-                        UnsafeRawBufferPointer(rebasing: bytes[place]), forms[index], columns.list[current.places[index]].type)
-                case .value(.null): .null
+                    Self.stored(UnsafeRawBufferPointer(rebasing: bytes[place]), forms, columns.list[places[index]].type)
                 case .value(.integer(let value)): .integer(value)
                 case .value(.real(let value)): .real(value)
                 case .value(.text(let text)): .text(UnsafeRawBufferPointer(Self.copy(text.utf8, &texts)))
                 case .value(.blob(let blob)): .blob(UnsafeRawBufferPointer(Self.copy(blob, &texts)))
                 }
-                try current.insert.bind(lent, at: index + 1)
+                try insert.bind(lent, at: index + 1)
             }
-            try current.insert.run()
+            try insert.run()
+            return true
         }
     }
 
@@ -120,7 +119,6 @@ final class RowTable {
             throw Failure("it has no \(columns.list[missing].name), which is part of the key")
         }
         layout = (record.list, found, try RowStatement(db, statement(found)))
-        if forms.count != found.count { forms = Array(repeating: [], count: found.count) }
     }
 
     func statement(_ found: [Int]) -> String {
@@ -220,10 +218,11 @@ extension RowTable {
 
 extension RowTable {
     /// Takes a value into account, and makes its column wider if it would change there.
-    private func take(_ record: borrowing ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws {
-        let before = columns.list[place].forms
-        forms[index] = columns.list[place].note(record, index, line, plan.rules)
-        if forms[index].isEmpty {
+    /// - Returns: what it must be stored as.
+    @inline(__always)
+    private func take(_ record: borrowing ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws -> ValueForms {
+        let before = columns.list[place].forms, forms = columns.list[place].note(record, index, line, plan.rules)
+        if forms.isEmpty {
             if keyPlaces.contains(place) { throw Failure("\(columns.list[place].name) is empty, and is part of the key") }
         } else if columns.list[place].isFixed {
             try requireDigits(record, index, columns.list[place])
@@ -231,6 +230,7 @@ extension RowTable {
             let wider = plan.rules.type(of: columns.list[place])
             if wider != columns.list[place].type { try widen(place, to: wider, hadValues: !before.isEmpty) }
         }
+        return forms
     }
 
     /// In a column that is declared as numbers, a number may lose a zero at its end, but no other digit.
