@@ -1,3 +1,5 @@
+import Foundation
+
 /// SQL text that is compiled statement by statement, without copying each one.
 struct SQLText {
     let all: String
@@ -10,7 +12,8 @@ struct SQLText {
     init(_ text: String) throws {
         all = text
         bytes = text.utf8CString
-        guard bytes.count < Int(Int32.max), !text.utf8.contains(0) else {
+        let length = bytes.withUnsafeBufferPointer { $0.baseAddress.map(strlen) }
+        guard bytes.count < Int(Int32.max), length == bytes.count - 1 else {
             throw DatabaseError.invalidArgument("SQL text contains a NUL character or is longer than 2 GB")
         }
     }

@@ -19,13 +19,9 @@ package struct SQLTokens {
     package var count: Int { bytes.count - 1 }
 
     /// - Parameter text: UTF-8. A NUL in it, at which the engine would end, is read as a character that is not SQL.
-    package init(_ text: some Sequence<UInt8>) {
-        var bytes = text.map { $0 == 0 ? 1 : $0 }
-        bytes.append(0)
-        self.bytes = bytes
-    }
+    package init(_ text: [UInt8]) { bytes = (text.contains(0) ? text.map { $0 == 0 ? 1 : $0 } : text) + [0] }
 
-    package init(_ text: String) { self.init(text.utf8) }
+    package init(_ text: String) { self.init(Array(text.utf8)) }
 
     /// The next token that is neither blank nor a comment; nil at the end of the text.
     package mutating func next() -> Token? {
