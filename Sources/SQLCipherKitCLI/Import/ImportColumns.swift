@@ -29,13 +29,13 @@ struct ImportColumns {
         }
 
         /// Takes a value into account.
-        /// - Returns: what it must be stored as.
+        /// - Returns: what it must be stored as, and the forms of the values before it.
         @inline(__always)
-        mutating func note(_ record: borrowing ImportRecord, _ index: Int, _ line: Int, _ rules: Rules) -> ValueForms {
-            let found: ValueForms
+        mutating func note(_ record: borrowing ImportRecord, _ index: Int, _ line: Int) -> (ValueForms, before: ValueForms) {
+            let found: ValueForms, before = forms
             switch record.values[index] {
-            case .null, .value(.null): return []
-            case .field where type == .text && forms.contains(.text): return .text
+            case .null, .value(.null): return ([], before)
+            case .field where type == .text && forms.contains(.text): return (.text, before)
             case .field(let place):
                 found = record.bytes.withUnsafeBytes { .of(field: UnsafeRawBufferPointer(rebasing: $0[place])) }
                 if found == .text, !forms.contains(.text), Double(record.text(place))?.isNaN == false { textLine = line }
@@ -43,7 +43,7 @@ struct ImportColumns {
             case .value(let value): found = .of(value)
             }
             forms.formUnion(found)
-            return found
+            return (found, before)
         }
 
         /// The column's name and type, and why it is text if it could have been numbers.
@@ -92,7 +92,7 @@ struct ImportColumns {
     mutating func note(_ record: borrowing ImportRecord, _ line: Int) {
         for (index, name) in record.list.names.enumerated() {
             let place = add(name)
-            if index < record.values.count { _ = list[place].note(record, index, line, rules) }
+            if index < record.values.count { _ = list[place].note(record, index, line) }
         }
     }
 

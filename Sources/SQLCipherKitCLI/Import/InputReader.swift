@@ -9,8 +9,10 @@ final class InputReader {
     private var descriptor: Int32
     private var gzip: GzipProcess?
     private let stream: StreamSpool?
-    private var raw: [UInt8]
-    private var buffer: [UInt8] = []
+    // Memory of its own, as each access to an array of a class is checked for others at the same time.
+    private let buffer: UnsafeMutableRawBufferPointer
+    /// The number of bytes in the buffer.
+    private var count = 0
     private var position = 0
     /// The offset in the input at which the buffer begins, in bytes.
     private var bufferStart = 0
@@ -26,24 +28,29 @@ final class InputReader {
         name = path
         self.stream = stream
         stream?.rewind()
-        raw = [UInt8](repeating: 0, count: Self.capacity)
         if stream == nil, GzipProcess.isNeeded(for: path) { gzip = try GzipProcess(path) }
         descriptor = stream == nil ? gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC) : -1
         guard stream != nil || descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
+        buffer = .allocate(byteCount: Self.capacity, alignment: 1)
         try begin()
     }
 
     /// Reads bytes of UTF-8 that are already in memory.
     init(_ bytes: [UInt8]) {
-        (name, descriptor, stream, raw, buffer, isAtEnd) = ("", -1, nil, [], bytes, true)
+        (name, descriptor, stream, count, isAtEnd) = ("", -1, nil, bytes.count, true)
+        buffer = .allocate(byteCount: count, alignment: 1)
+        buffer.copyBytes(from: bytes)
     }
 
-    deinit { if descriptor >= 0, gzip == nil { close(descriptor) } }
+    deinit {
+        buffer.deallocate()
+        if descriptor >= 0, gzip == nil { close(descriptor) }
+    }
 
     var isCompressed: Bool { gzip != nil }
 
     /// The bytes that come next, in UTF-8, without consuming them: at first, the first piece of the file.
-    var sample: ArraySlice<UInt8> { buffer[position...] }
+    var sample: ArraySlice<UInt8> { [UInt8](buffer[position..<count])[...] }
 
     /// Continues at another offset of the file.
     func seek(to offset: Int) throws {
@@ -52,41 +59,38 @@ final class InputReader {
             (gzip, descriptor) = (again, again.descriptor)
             var left = offset
             while left > 0 {
-                let count = try pull(upTo: min(left, Self.capacity))
-                guard count > 0 else { throw Failure("\(name) has become shorter") }
-                left -= count
+                let read = try pull(upTo: min(left, Self.capacity))
+                guard read > 0 else { throw Failure("\(name) has become shorter") }
+                left -= read
             }
         } else {
             guard lseek(descriptor, off_t(offset), SEEK_SET) == off_t(offset) else {
                 throw Failure("\(name) cannot be read from its middle: \(systemMessage(errno))")
             }
         }
-        (buffer, position, bufferStart, isAtEnd) = ([], 0, offset, false)
+        (count, position, bufferStart, isAtEnd) = (0, 0, offset, false)
     }
 
     @inline(__always)
     func next() throws -> UInt8? {
-        if position == buffer.count, try !fill() { return nil }
+        if position == count, try !fill() { return nil }
         defer { position += 1 }
         return buffer[position]
     }
 
     /// The next byte, without consuming it.
     func peek() throws -> UInt8? {
-        if position == buffer.count, try !fill() { return nil }
+        if position == count, try !fill() { return nil }
         return buffer[position]
     }
 
     /// Appends the bytes up to one of `stops`, which is not consumed, or up to the end.
     func append(to bytes: inout [UInt8], until stops: ByteSet) throws {
-        while try position < buffer.count || fill() {
-            let start = position
-            position = buffer.withUnsafeBytes { all in
-                let end = stops.first(in: all, from: start)
-                bytes += UnsafeRawBufferPointer(rebasing: all[start..<end])
-                return end
-            }
-            if position < buffer.count { return }
+        while try position < count || fill() {
+            let start = position, filled = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            position = stops.first(in: filled, from: start)
+            bytes += UnsafeRawBufferPointer(rebasing: filled[start..<position])
+            if position < count { return }
             try Self.requireFitting(bytes.count)
         }
     }
@@ -105,11 +109,11 @@ final class InputReader {
     func line(_ check: (_ count: Int) throws -> Void = InputReader.requireFitting) throws -> [UInt8]? {
         var line: [UInt8] = []
         var isEmpty = true
-        while try position < buffer.count || fill() {
+        while try position < count || fill() {
             isEmpty = false
-            let feed = buffer[position...].firstIndex(of: 0x0a)
-            line += buffer[position..<(feed ?? buffer.count)]
-            position = feed.map { $0 + 1 } ?? buffer.count
+            let feed = buffer[position..<count].firstIndex(of: 0x0a)
+            line += buffer[position..<(feed ?? count)]
+            position = feed.map { $0 + 1 } ?? count
             if feed != nil { break }
             try check(line.count)
         }
@@ -128,31 +132,29 @@ final class InputReader {
 
     /// Reads the first piece, up to the buffer's size.
     private func begin() throws {
-        while buffer.count < Self.capacity {
-            let count = try pull(upTo: Self.capacity - buffer.count)
-            if count == 0 { break }
-            buffer += raw[..<count]
+        while count < Self.capacity {
+            let read = try pull(upTo: Self.capacity - count, at: count)
+            if read == 0 { break }
+            count += read
         }
-        if buffer.starts(with: [0xff, 0xfe]) || buffer.starts(with: [0xfe, 0xff]) {
+        if sample.starts(with: [0xff, 0xfe]) || sample.starts(with: [0xfe, 0xff]) {
             throw Failure("\(name) is UTF-16: convert it with the program iconv, as in iconv -f UTF-16 -t UTF-8")
         }
-        if buffer.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
+        if sample.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
     }
 
     private func fill() throws -> Bool {
         if isAtEnd { return false }
-        (bufferStart, position) = (offset, 0)
-        buffer = try Array(raw[..<pull(upTo: Self.capacity)])
-        return !buffer.isEmpty
+        (bufferStart, position, count) = (offset, 0, 0)
+        count = try pull(upTo: Self.capacity)
+        return count > 0
     }
 
-    private func pull(upTo limit: Int) throws -> Int {
+    private func pull(upTo limit: Int, at start: Int = 0) throws -> Int {
         try Interruption.check()
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + limit])
         while true {
-            let count = try raw.withUnsafeMutableBytes { bytes in
-                let bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[..<limit])
-                return try stream?.read(bytes) ?? InterruptibleRead.next(descriptor, bytes)
-            }
+            let count = try stream?.read(bytes) ?? InterruptibleRead.next(descriptor, bytes)
             if count < 0 && errno == EINTR {
                 try Interruption.check()
                 continue

@@ -109,7 +109,7 @@ final class RowTable {
                 throw Failure("the table \(self.name) has no column \(name): add it with ALTER TABLE, or use another --table")
             }
             let place = columns.add(name)
-            if index < record.values.count { _ = columns.list[place].note(record, index, line, plan.rules) }
+            if index < record.values.count { _ = columns.list[place].note(record, index, line) }
             columns.list[place].type = plan.rules.type(of: columns.list[place])
             let definition = Self.definition(columns.list[place])
             try db.execute(SQL(raw: "ALTER TABLE \(self.name.quotedSQLIdentifier) ADD COLUMN \(definition)"))
@@ -221,12 +221,12 @@ extension RowTable {
     /// - Returns: what it must be stored as.
     @inline(__always)
     private func take(_ record: borrowing ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws -> ValueForms {
-        let before = columns.list[place].forms, forms = columns.list[place].note(record, index, line, plan.rules)
+        let (forms, before) = columns.list[place].note(record, index, line)
         if forms.isEmpty {
             if keyPlaces.contains(place) { throw Failure("\(columns.list[place].name) is empty, and is part of the key") }
         } else if columns.list[place].isFixed {
             try requireDigits(record, index, columns.list[place])
-        } else if columns.list[place].forms != before {
+        } else if !forms.isSubset(of: before) {
             let wider = plan.rules.type(of: columns.list[place])
             if wider != columns.list[place].type { try widen(place, to: wider, hadValues: !before.isEmpty) }
         }
