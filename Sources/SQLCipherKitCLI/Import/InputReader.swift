@@ -9,7 +9,7 @@ final class InputReader {
     private var descriptor: Int32
     private var gzip: GzipProcess?
     private let stream: StreamSpool?
-    // Memory of its own, as each access to an array of a class is checked for others at the same time.
+    // Raw memory: the runtime checks each access to a class's array for exclusivity.
     private let buffer: UnsafeMutableRawBufferPointer
     /// The number of bytes in the buffer.
     private var count = 0
@@ -49,8 +49,10 @@ final class InputReader {
 
     var isCompressed: Bool { gzip != nil }
 
+    private var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<count]) }
+
     /// The bytes that come next, in UTF-8, without consuming them: at first, the first piece of the file.
-    var sample: ArraySlice<UInt8> { [UInt8](buffer[position..<count])[...] }
+    var sample: ArraySlice<UInt8> { [UInt8](filled[position...])[...] }
 
     /// Continues at another offset of the file.
     func seek(to offset: Int) throws {
@@ -59,7 +61,7 @@ final class InputReader {
             (gzip, descriptor) = (again, again.descriptor)
             var left = offset
             while left > 0 {
-                let read = try pull(upTo: min(left, Self.capacity))
+                let read = try pull(0..<min(left, Self.capacity))
                 guard read > 0 else { throw Failure("\(name) has become shorter") }
                 left -= read
             }
@@ -87,7 +89,7 @@ final class InputReader {
     /// Appends the bytes up to one of `stops`, which is not consumed, or up to the end.
     func append(to bytes: inout [UInt8], until stops: ByteSet) throws {
         while try position < count || fill() {
-            let start = position, filled = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            let start = position
             position = stops.first(in: filled, from: start)
             bytes += UnsafeRawBufferPointer(rebasing: filled[start..<position])
             if position < count { return }
@@ -111,8 +113,8 @@ final class InputReader {
         var isEmpty = true
         while try position < count || fill() {
             isEmpty = false
-            let feed = buffer[position..<count].firstIndex(of: 0x0a)
-            line += buffer[position..<(feed ?? count)]
+            let feed = filled[position...].firstIndex(of: 0x0a)
+            line += filled[position..<(feed ?? count)]
             position = feed.map { $0 + 1 } ?? count
             if feed != nil { break }
             try check(line.count)
@@ -132,27 +134,24 @@ final class InputReader {
 
     /// Reads the first piece, up to the buffer's size.
     private func begin() throws {
-        while count < Self.capacity {
-            let read = try pull(upTo: Self.capacity - count, at: count)
-            if read == 0 { break }
-            count += read
-        }
-        if sample.starts(with: [0xff, 0xfe]) || sample.starts(with: [0xfe, 0xff]) {
+        while count < Self.capacity, !isAtEnd { count += try pull(count..<Self.capacity) }
+        if filled.starts(with: [0xff, 0xfe]) || filled.starts(with: [0xfe, 0xff]) {
             throw Failure("\(name) is UTF-16: convert it with the program iconv, as in iconv -f UTF-16 -t UTF-8")
         }
-        if sample.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
+        if filled.starts(with: [0xef, 0xbb, 0xbf]) { position = 3 }
     }
 
     private func fill() throws -> Bool {
         if isAtEnd { return false }
         (bufferStart, position, count) = (offset, 0, 0)
-        count = try pull(upTo: Self.capacity)
+        count = try pull(0..<Self.capacity)
         return count > 0
     }
 
-    private func pull(upTo limit: Int, at start: Int = 0) throws -> Int {
+    /// Reads bytes into a part of the buffer, and returns their number, which is 0 at the end.
+    private func pull(_ place: Range<Int>) throws -> Int {
         try Interruption.check()
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + limit])
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[place])
         while true {
             let count = try stream?.read(bytes) ?? InterruptibleRead.next(descriptor, bytes)
             if count < 0 && errno == EINTR {

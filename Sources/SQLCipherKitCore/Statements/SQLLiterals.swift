@@ -30,7 +30,7 @@ package enum SQLLiterals {
 
     package static func append(_ value: SQLValue, to sql: inout [UInt8]) {
         switch value {
-        case .null: sql += "NULL".utf8
+        case .null: sql.append(ascii: "NULL")
         case .integer(let value): append(value, to: &sql)
         case .real(let value): append(value, to: &sql)
         case .text(var text): text.withUTF8 { append(text: UnsafeRawBufferPointer($0), to: &sql) }
@@ -75,9 +75,9 @@ package enum SQLLiterals {
         }
         if isPlain { return quote(text, hasQuote, to: &sql) }
         guard let string = String(wellFormed: text) else {
-            sql += "CAST(".utf8
+            sql.append(ascii: "CAST(")
             append(blob: text, to: &sql)
-            sql += " AS TEXT)".utf8
+            sql.append(ascii: " AS TEXT)")
             return
         }
         let escaped = Set(string.unicodeScalars.lazy.filter { $0.actsOnTerminal && $0 != "\t" && $0 != "\n" })
@@ -98,7 +98,7 @@ package enum SQLLiterals {
         for scalar in text.unicodeScalars {
             if let name = names[scalar] { written.append(contentsOf: name.unicodeScalars) } else { written.append(scalar) }
         }
-        for _ in characters { sql += "replace(".utf8 }
+        for _ in characters { sql.append(ascii: "replace(") }
         var literal = String(written)
         literal.withUTF8 { quote(UnsafeRawBufferPointer($0), true, to: &sql) }
         for scalar in characters { sql += ", '\(names[scalar] ?? "")', char(\(scalar.value)))".utf8 }
@@ -128,7 +128,7 @@ package enum SQLLiterals {
     }
 
     package static func append(blob bytes: UnsafeRawBufferPointer, to sql: inout [UInt8]) {
-        sql += "x'".utf8
+        sql.append(ascii: "x'")
         sql.reserveCapacity(sql.count + bytes.count * 2 + 1)
         for byte in bytes {
             sql.append(digit(byte >> 4))
@@ -142,7 +142,7 @@ package enum SQLLiterals {
 
     // MARK: Numbers with fractions
 
-    /// Appends the shortest text that is read as the same number, or as infinity.
+    /// Appends a number as Swift describes it, and infinity as `9e999`.
     package static func append(shortest value: Double, to text: inout [UInt8]) {
         if let decimal = Decimal15(value) { return append(decimal, of: value, to: &text) }
         text += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
@@ -158,16 +158,14 @@ package enum SQLLiterals {
         {
             return append(decimal, of: value, to: &sql)
         }
-        guard value.isFinite else { return append(shortest: value, to: &sql) }
-        sql += exact(value).utf8
+        if value.isFinite { sql += exact(value).utf8 } else { append(shortest: value, to: &sql) }
     }
 
     private static func append(_ decimal: Decimal15, of value: Double, to sql: inout [UInt8]) {
         append(UInt64(decimal.digits), isNegative: value.sign == .minus, places: decimal.places, to: &sql)
     }
 
-    /// The shortest decimal of at most 15 digits that is read as a number. Such a decimal survives the conversion to a number and
-    /// back, so there is no other.
+    /// A number's shortest decimal, if it has at most 15 digits. No other decimal of that length is read as the same number.
     private struct Decimal15 {
         var digits = 0.0, power = 1.0, places = 0
 
@@ -180,7 +178,7 @@ package enum SQLLiterals {
                 digits = (value * power).rounded()
                 // Both are exact, so the quotient is what a decimal with these digits is read as.
                 if digits / power == value { return }
-            } while digits < 1e14 && places < 14
+            } while value * power < 1e14 && places < 14
             return nil
         }
     }
@@ -226,6 +224,7 @@ package enum LentValue {
 }
 
 extension [UInt8] {
+    /// Appends a literal, faster than its UTF-8 as a `String`.
     package mutating func append(ascii text: StaticString) {
         self += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }

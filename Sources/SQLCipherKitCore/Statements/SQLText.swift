@@ -1,5 +1,3 @@
-import Foundation
-
 /// SQL text that is compiled statement by statement, without copying each one.
 struct SQLText {
     let all: String
@@ -12,8 +10,7 @@ struct SQLText {
     init(_ text: String) throws {
         all = text
         bytes = text.utf8CString
-        let length = bytes.withUnsafeBufferPointer { $0.baseAddress.map(strlen) }
-        guard bytes.count < Int(Int32.max), length == bytes.count - 1 else {
+        guard bytes.count < Int(Int32.max), bytes.firstIndex(of: 0) == bytes.count - 1 else {
             throw DatabaseError.invalidArgument("SQL text contains a NUL character or is longer than 2 GB")
         }
     }

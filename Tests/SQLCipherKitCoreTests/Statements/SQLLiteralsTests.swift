@@ -18,13 +18,20 @@ import TestSupport
         return numbers.flatMap { [$0, -$0, $0.nextUp, $0.nextDown] }
     }()
 
-    @Test func shortestTextIsThatOfTheStandardLibrary() {
+    @Test func shortestTextMatchesSwiftDescription() {
         for number in Self.numbers {
             var text: [UInt8] = []
             SQLLiterals.append(shortest: number, to: &text)
             let expected = number.isInfinite ? (number < 0 ? "-9e999" : "9e999") : "\(number)"
             #expect(String(decoding: text, as: UTF8.self) == expected)
         }
+    }
+
+    @Test(arguments: ["9.99999999999995", "-99.9999999999999", "9999999999999.99", "0.00012345678901", "100000.0", "-0.0"])
+    func decimalOfFifteenDigitsIsItsOwnLiteral(text: String) throws {
+        var literal: [UInt8] = []
+        SQLLiterals.append(try #require(Double(text)), to: &literal)
+        #expect(String(decoding: literal, as: UTF8.self) == text)
     }
 
     @Test func literalIsReadAsTheSameNumber() throws {
