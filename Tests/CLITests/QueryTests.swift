@@ -57,6 +57,8 @@ import TestSupport
              {"id":1,"name":"one, \\"two\\"","data":"x'00ff'","id:2":1,"big":9e999}]
 
             """)
+        let names = try query("SELECT 1 AS a, 2 AS a, 3 AS 'a:2', 4 AS 'a:2'", "--format", "json")
+        #expect(names.output == #"[{"a":1,"a:2":2,"a:2:2":3,"a:2:3":4}]"# + "\n")
         #expect(try query("SELECT 1 WHERE 0", "--format", "json").output == "[]\n")
         #expect(try query("SELECT 1 AS one WHERE 0", "--format", "csv").output == "one\n")
         #expect(try query("SELECT 1 AS one WHERE 0").output == "one\n───\n")

@@ -63,8 +63,9 @@ final class CSVReader: RecordReader {
         while true {
             if !hasFirst, try !scanner.next(&record) { return nil }
             hasFirst = false
-            let isPlain = record.bytes.withUnsafeBytes { $0.isPrintableASCII || $0.allSatisfy { $0 < 0x80 } }
-            if !isPlain { for index in record.fields.indices { _ = try InputReader.text(record.field(index)) } }
+            if !record.bytes.withUnsafeBytes(\.isASCII) {
+                for index in record.fields.indices { _ = try InputReader.text(record.field(index)) }
+            }
             if record.count == names.names.count { return ImportRecord(list: names, values: values(), bytes: record.bytes) }
             switch options.ragged {
             case .skip: skipped += 1

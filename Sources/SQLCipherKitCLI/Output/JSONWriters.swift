@@ -3,16 +3,16 @@ import SQLCipherKit
 /// A row as a JSON object (RFC 8259) on one line, safe for a terminal. A blob is text as SQL writes it, and infinity `9e999`, as
 /// SQLite writes it.
 private struct ObjectText {
-    /// The names with what is around them, and where each ends: a value follows.
+    /// The quoted names with their punctuation, and the end of each.
     private var names: [UInt8] = [], ends = [0]
 
     init(_ columns: [String]) {
         // Most readers of an object with two members of one name lose a value.
-        var seen: [String: Int] = [:]
+        var seen: Set<[UInt8]> = []
         for name in columns {
-            seen[name, default: 0] += 1
+            var unique = name, number = 1
+            while !seen.insert(unique.bytes).inserted { (number, unique) = (number + 1, "\(name):\(number + 1)") }
             names.append(UInt8(ascii: names.isEmpty ? "{" : ","))
-            var unique = seen[name] == 1 ? name : "\(name):\(seen[name] ?? 0)"
             unique.withUTF8 { Self.append(text: UnsafeRawBufferPointer($0), to: &names) }
             names.append(UInt8(ascii: ":"))
             ends.append(names.count)
@@ -88,8 +88,10 @@ private struct ObjectText {
 }
 
 extension UnsafeRawBufferPointer {
+    var isASCII: Bool { isPrintableASCII || allSatisfy { $0 < 0x80 } }
+
     /// True if the bytes are well-formed UTF-8.
-    var isUTF8: Bool { isPrintableASCII || allSatisfy { $0 < 0x80 } || String(validating: self, as: UTF8.self) != nil }
+    var isUTF8: Bool { isASCII || String(validating: self, as: UTF8.self) != nil }
 }
 
 /// Writes a JSON object for each row, on its own line.
