@@ -75,6 +75,8 @@ import TestSupport
             "read as CSV with commas, quoted with ', names in the first line", "columns: a text, b text",
         ])
         #expect(try load("t.csv", Data("a,b\n01,1.10\n".utf8), "--types", "a=integer,b=real")[1] == "columns: a integer, b real")
+        // The quote after 5 is no quote around a field, and the CR in quotes is no end of a line.
+        #expect(try load("s.csv", Data("size 5\",note\n1,\"p\rq\"\n2,\"u\rv\"\n".utf8))[1] == "columns: size 5\" integer, note text")
         #expect(try load("h.csv", Data("1,2\n3,4\n".utf8), "--header")[1] == "columns: 1 integer, 2 integer")
         let db = try Connection(.file(folder.path("a.db")))
         #expect(try db.fetchAll(String.self, "SELECT zip FROM zip WHERE zip IN ('01067', 10115) ORDER BY zip") == ["01067", "10115"])

@@ -24,7 +24,8 @@ struct ImportCommand: FileCommand {
 
             Files are read as UTF-8; the program iconv converts others. The form of a CSV file (its delimiter, and whether the \
             first line has names) is detected and reported; options override the detection. --dry-run shows how each file is \
-            read, and writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
+            read, and writes nothing. An empty field is NULL, as is an empty line in a file of one column, and an empty field in \
+            quotes is empty text.
 
             A CSV column is numeric if each of its fields, in all files for the table, is a number and loses nothing as a \
             number. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \

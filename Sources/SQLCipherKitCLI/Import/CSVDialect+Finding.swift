@@ -23,7 +23,7 @@ extension CSVDialect {
     ///   - isWhole: whether the sample is the whole file: otherwise its last record may be cut off.
     ///   - usual: the delimiter that the file's name suggests.
     init(of sample: ArraySlice<UInt8>, isWhole: Bool, _ options: CSVOptions, usual: UInt8) throws {
-        let end = Self.lineEnd(of: sample), rest = sample.without(options.skip, linesEndingWith: end)
+        let end = Self.lineEnd(of: sample, options.delimiter), rest = sample.without(options.skip, linesEndingWith: end)
         let best = Reading.best(of: rest, isWhole, options, usual, end)
         if best.width <= 1, options.delimiter == nil {
             if options.skip == 0 { try Reading.requireOneColumn(rest, isWhole, options, usual, end) }
@@ -33,11 +33,13 @@ extension CSVDialect {
     }
 
     /// A line feed, unless only carriage returns occur outside of quotes.
-    private static func lineEnd(of sample: ArraySlice<UInt8>) -> UInt8 {
-        var isInQuotes = false
-        var hasReturn = false
+    private static func lineEnd(of sample: ArraySlice<UInt8>, _ delimiter: UInt8?) -> UInt8 {
+        var isInQuotes = false, mayOpen = true, hasReturn = false
         for byte in sample {
-            if byte == 0x22 { isInQuotes.toggle() }
+            // In the middle of a field, a quote is an ordinary character. One after a closing quote opens the field again.
+            let isQuote = byte == 0x22 && (isInQuotes || mayOpen)
+            if isQuote { isInQuotes.toggle() }
+            mayOpen = isQuote || byte == delimiter || ",;\t|\r\n".utf8.contains(byte)
             if byte == 0x0a && !isInQuotes { return 0x0a }
             if byte == 0x0d && !isInQuotes { hasReturn = true }
         }

@@ -40,6 +40,7 @@ final class CSVReader: RecordReader {
             names = ColumnList(record.fields.indices.map { "column\($0 + 1)" })
             hasFirst = true
         }
+        scanner.keepsEmptyLines = names.names.count == 1
     }
 
     /// - Throws: if the first line has another number of fields.

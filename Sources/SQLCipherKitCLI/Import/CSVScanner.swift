@@ -38,6 +38,8 @@ struct CSVScanner {
     private(set) var nextLine = 1
     /// True if a quote was an ordinary character in the middle of a field.
     private(set) var hasStrayQuotes = false
+    /// True if an empty line is a record with one empty field.
+    var keepsEmptyLines = false
     private let stops: ByteSet
     private let quotedStops: ByteSet
 
@@ -81,8 +83,8 @@ struct CSVScanner {
             switch byte {
             case dialect.lineEnd, nil:
                 if byte != nil { nextLine += 1 }
-                // An empty line is not a row of one empty field.
-                if record.fields.isEmpty && record.bytes.isEmpty && !isQuoted {
+                // In a file of several columns, an empty line is not a row.
+                if record.fields.isEmpty, record.bytes.isEmpty, !isQuoted, byte == nil || !keepsEmptyLines {
                     if byte == nil { return false }
                     line = nextLine
                     continue
