@@ -22,7 +22,7 @@ import TestSupport
     private static let keys: Set = ["integers", "ids", "fractions", "prices", "both", "texts"]
     private static let late = [
         "7000000", "9007199999999993", "7000000.5", "7000000.10", "1.21E+18", "2.0-rc1", "007", "+1", "NA", "-0", "12345678901234567890",
-        "0.12345678901234567891", "\"7000001\"",
+        "0.12345678901234567891", "\"7000001\"", "1e400", "1e-400", "1.23456789e-320", "2.0",
     ]
 
     private static let cases: [Case] = bases.keys.sorted().flatMap { base in
@@ -136,7 +136,7 @@ import TestSupport
     /// A string of JSON for what is no number of JSON.
     private static func jsonText(_ value: String) -> String? {
         if value.hasPrefix("\"") { return value }
-        return ["2.0-rc1", "007", "+1", "NA"].contains(value) || value.hasPrefix("t") ? "\"\(value)\"" : nil
+        return ["2.0-rc1", "007", "+1", "NA", "1e400", "1e-400", "1.23456789e-320"].contains(value) || value.hasPrefix("t") ? "\"\(value)\"" : nil
     }
 
     /// The form of a stored value, a number or a text; nil if it is not the written value.
@@ -165,6 +165,52 @@ import TestSupport
         }
         let significant = String(digits.drop { $0 == "0" })
         return significant.isEmpty ? "0" : "\(text.hasPrefix("-") ? "-" : "")\(significant)e\(exponent)"
+    }
+
+    /// In JSON, 2.0 beside 1 is another number to some readers.
+    @Test(arguments: [0, 1, 4999, 5100], [false, true])
+    func wholeFractionBesideIntegersOfJSONStaysFraction(after distance: Int, endsWithText: Bool) throws {
+        let folder = try TemporaryFolder()
+        let integers = { (count: Int) in Array(repeating: "1", count: count) }
+        let values = integers(distance) + ["2.0"] + integers(3) + (endsWithText ? ["\"t\""] : [])
+        let file = folder.path("t.jsonl"), database = folder.path("a.db")
+        try Data(values.map { "{\"v\":\($0)}\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
+        try Tool.run("import", database, file, "--no-key").expectSuccess()
+        let stored = try Connection(.file(database)).fetchAll(String.self, "SELECT typeof(v) || v FROM t ORDER BY rowid")
+        #expect(stored == values.map { ["1": "integer1", "2.0": "real2.0"][$0] ?? "textt" })
+    }
+
+    @Test(arguments: ["1e400", "-1e400", "1e-400"])
+    func numberOutOfRangeIsRefusedByColumnOfNumbers(number: String) throws {
+        let folder = try TemporaryFolder()
+        let file = folder.path("t.csv"), database = folder.path("a.db")
+        try Connection(.file(database)).execute("CREATE TABLE t(r REAL)")
+        try Data("r\n1.5\n\(number)\n".utf8).write(to: URL(fileURLWithPath: file))
+        try Tool.run("import", database, file, "--no-key").expectFailure(1, "t.csv, line 3", "make the column text")
+        #expect(try Connection(.file(database)).fetchAll(Double.self, "SELECT r FROM t") == [])
+    }
+
+    /// The key of an earlier import is given by SQLite where a later one leaves it out, also once a column has become wider.
+    @Test func missingKeyIsGivenAfterColumnBecameWider() throws {
+        let folder = try TemporaryFolder()
+        let first = folder.path("1.csv"), second = folder.path("2.csv"), database = folder.path("a.db")
+        try Data("id,n\n1,10\n2,20\n".utf8).write(to: URL(fileURLWithPath: first))
+        try Data("id,n\n3,1.5\n,2.5\n,40\n".utf8).write(to: URL(fileURLWithPath: second))
+        try Tool.run("import", database, first, "--no-key", "--table", "t", "--pk", "id").expectSuccess()
+        try Tool.run("import", database, second, "--no-key", "--table", "t").expectSuccess()
+        let db = try Connection(.file(database))
+        let rows = try db.fetchAll(String.self, "SELECT id || ' ' || n FROM t ORDER BY id")
+        #expect(rows == ["1 10", "2 20", "3 1.5", "4 2.5", "5 40"])
+    }
+
+    /// As SQLite's shell reads it, and as query writes NULL.
+    @Test func emptyLineOfOneColumnIsNULL() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.path("t.csv"), database = folder.path("a.db")
+        try Data("x\n\n1\n\n\n3\n\n".utf8).write(to: URL(fileURLWithPath: file))
+        try Tool.run("import", database, file, "--no-key").expectSuccess()
+        let stored = try Connection(.file(database)).fetchAll(Int?.self, "SELECT x FROM t ORDER BY rowid")
+        #expect(stored == [nil, 1, nil, nil, 3, nil])
     }
 
     /// A table with other rows gets a wider column only where these return unchanged.

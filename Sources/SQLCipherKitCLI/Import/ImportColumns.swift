@@ -24,12 +24,12 @@ struct ImportColumns {
             case .any: [.text, .integer, .real]
             case .integer: [.integer, .long]
             case .real: [.real, rules.keepsNumbersApart ? .wholeReal : .reshaped]
-            case .numeric: [.integer, .long, .real, rules.keepsNumbersApart ? .wholeReal : .reshaped]
+            case .numeric: rules.keepsNumbersApart ? [.integer, .long, .real] : [.integer, .long, .real, .reshaped]
             }
         }
 
         /// Takes a value into account.
-        /// - Returns: what it must be stored as, and the forms of the values before it.
+        /// - Returns: the value's forms, and those of the values before it.
         @inline(__always)
         mutating func note(_ record: borrowing ImportRecord, _ index: Int, _ line: Int) -> (ValueForms, before: ValueForms) {
             let found: ValueForms, before = forms

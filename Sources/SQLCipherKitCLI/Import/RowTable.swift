@@ -60,12 +60,12 @@ final class RowTable {
     var namesByPosition: [String] { columns.list.map(\.name).filter { $0 != ownKey } }
 
     func insert(_ record: ImportRecord, line: Int) throws {
-        if layout?.list.isSame(as: record.list) != true { try prepare(record, line) }
+        if layout?.list.isSame(as: record.list) != true { layout = nil }
         while try !run(record, line) { try prepare(record, line) }
     }
 
     /// Binds the values of a record and runs the statement.
-    /// - Returns: false if a column has become wider, so that the statement must be compiled again.
+    /// - Returns: false if there is no statement for the record, as a column has become wider, for example.
     private func run(_ record: borrowing ImportRecord, _ line: Int) throws -> Bool {
         guard let (_, places, insert) = layout else { return false }
         return try record.bytes.withUnsafeBytes { bytes in
@@ -82,8 +82,8 @@ final class RowTable {
                     Self.stored(UnsafeRawBufferPointer(rebasing: bytes[place]), forms, columns.list[places[index]].type)
                 case .value(.integer(let value)): .integer(value)
                 case .value(.real(let value)): .real(value)
-                case .value(.text(let text)): .text(UnsafeRawBufferPointer(Self.copy(text.utf8, &texts)))
-                case .value(.blob(let blob)): .blob(UnsafeRawBufferPointer(Self.copy(blob, &texts)))
+                case .value(.text(let text)): .text(Self.copy(text.utf8, &texts))
+                case .value(.blob(let blob)): .blob(Self.copy(blob, &texts))
                 }
                 try insert.bind(lent, at: index + 1)
             }
@@ -94,11 +94,11 @@ final class RowTable {
 
     private static func copy(
         _ bytes: some Collection<UInt8>, _ texts: inout [UnsafeMutableRawBufferPointer]
-    ) -> UnsafeMutableRawBufferPointer {
+    ) -> UnsafeRawBufferPointer {
         let text = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
         text.copyBytes(from: bytes)
         texts.append(text)
-        return text
+        return UnsafeRawBufferPointer(text)
     }
 
     /// Finds or adds the columns of a record, and compiles the statement that inserts it.
@@ -218,7 +218,7 @@ extension RowTable {
 
 extension RowTable {
     /// Takes a value into account, and makes its column wider if it would change there.
-    /// - Returns: what it must be stored as.
+    /// - Returns: the value's forms.
     @inline(__always)
     private func take(_ record: borrowing ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws -> ValueForms {
         let (forms, before) = columns.list[place].note(record, index, line)
@@ -233,7 +233,7 @@ extension RowTable {
         return forms
     }
 
-    /// In a column that is declared as numbers, a number may lose a zero at its end, but no other digit.
+    /// In a column that is declared as numbers, a number may lose zeros at its ends, but no other digit.
     private func requireDigits(_ record: borrowing ImportRecord, _ index: Int, _ column: ImportColumns.Column) throws {
         guard column.type != .text, column.type != .any else { return }
         let text: String
@@ -244,12 +244,14 @@ extension RowTable {
         case .value(.integer(let value)): text = String(value)
         default: return
         }
-        let holds: Bool
-        if let integer = Int64(text) {
-            holds = column.type != .real || Int64(exactly: Double(integer)) == integer
+        // SQLite leaves a text that is no number as it is.
+        guard let number = Double(text) else { return }
+        let digits = ValueForms.significantDigits(text).count
+        let holds = if let integer = Int64(text) {
+            column.type != .real || Int64(exactly: Double(integer)) == integer
         } else {
             // All of its digits may be those of the number nearest to it.
-            holds = Double(text) == nil || ValueForms.of(field: text) != .text || ValueForms.significantDigits(text).count <= 15
+            ValueForms.of(field: text) != .text || digits == 0 || number.isNormal && digits <= 15
         }
         guard !holds else { return }
         let advice = isMade ? "use --types \(column.name)=text" : "make the column text"
@@ -279,7 +281,9 @@ extension RowTable {
     /// triggers.
     private func widen(_ place: Int, to type: ColumnType, hadValues: Bool) throws {
         let column = columns.list[place], former = column.type
-        let adopted = try db.main.primaryKey(of: name)
+        let adopted = try db.main.primaryKey(of: name), asked = keyPlaces
+        // The table keeps its key, of which an import may leave out values unless it has asked for the key.
+        defer { keyPlaces = asked }
         if keyPlaces.isEmpty, ownKey == nil { try takeKey(adopted) }
         // A full-text index refers to rows by an integer key.
         let isReferredTo = try former == .integer && adopted.contains { $0.sqlName == column.name.sqlName }

@@ -36,7 +36,8 @@ struct ValueForms: OptionSet {
         guard let start = bytes.first, start == 0x2d || (0x30...0x39).contains(start) else { return .text }
         switch canonicalForm(bytes) {
         case .integer: return bytes.count > 15 ? [.integer, .long] : .integer
-        case .real, .wholeReal: return .real
+        case .real: return .real
+        case .wholeReal: return .wholeReal
         default: return isNumber(bytes) ? [.real, .reshaped] : .text
         }
     }
@@ -71,10 +72,12 @@ struct ValueForms: OptionSet {
             hasFraction = true
         }
         guard hasFraction, position == bytes.count else { return false }
-        if significant <= 15 { return true }
-        // More digits are those of the number nearest to them, or they say more.
         let text = String(decoding: bytes, as: UTF8.self)
         guard let value = Double(text) else { return false }
+        // Infinity, as query writes it; any other number beyond the range of those that SQLite holds says more than it.
+        if value.isInfinite { return text.drop { $0 == "-" } == "9e999" }
+        if significant <= 15, value.isNormal || significant == 0 { return true }
+        // More digits, or the last numbers before zero: the digits are those of the number, or they say more.
         return significantDigits(text) == significantDigits("\(value)")
     }
 
@@ -125,9 +128,9 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
             case []: self = .text
             case .integer: self = .integer
             // An integer beside fractions is one of them, if it has no more digits.
-            case [.integer, .real] where !keepsNumbersApart && !forms.contains(.long): self = .real
-            case .real, .wholeReal, [.real, .wholeReal]: self = .real
-            default: self = .numeric
+            case let kinds where !kinds.contains(.integer) || !keepsNumbersApart && !forms.contains(.long): self = .real
+            // A column of integers and fractions would make an integer of 2.0.
+            case let kinds: self = keepsNumbersApart && kinds.contains(.wholeReal) ? .any : .numeric
             }
         }
     }
