@@ -59,7 +59,7 @@ enum NamesElsewhere {
                 return ".\(here)\(here.contains(" ") || rest.isEmpty ? "" : " \(rest)")"
             }
         }
-        return ".\(first.drop { $0 == "\\" })"
+        return first.hasPrefix("\\") ? String(line) : ".\(first)"
     }
 
     /// First words of a command line, and the advice about them.

@@ -39,23 +39,16 @@ package struct SQLCipherKitCommand: ParsableCommand {
             """,
         version: "sqlcipherkit, SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)",
         groupedSubcommands: [
-            CommandGroup(
-                name: "Content",
-                subcommands: [
+            CommandGroup(name: "Content", subcommands: [
                     CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self,
-                    SchemaCommand.self,
-                    VectorsCommand.self, DumpCommand.self,
+                    SchemaCommand.self, VectorsCommand.self, DumpCommand.self,
                 ]),
-            CommandGroup(
-                name: "Keys",
-                subcommands: [
+            CommandGroup(name: "Keys", subcommands: [
                     KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self,
                 ]),
             CommandGroup(name: "Maintenance", subcommands: [
-                    InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self,
-                    BackupCommand.self,
-                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, SpaceCommand.self,
-                    DiffCommand.self,
+                    InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self, BackupCommand.self,
+                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, SpaceCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(name: "Replication", subcommands: [ReplicateCommand.self, ReplicasCommand.self, SyncCommand.self]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
@@ -78,7 +71,8 @@ package struct SQLCipherKitCommand: ParsableCommand {
         guard let first = arguments.first, !first.hasPrefix("-"), !Misspelling.commands.contains(first),
             NamesElsewhere.advice(about: first, NamesElsewhere.arguments) == nil, FileOptions.exists(first)
         else { return arguments }
-        return [arguments.count > 1 && !arguments[1].hasPrefix("-") ? "query" : "shell"] + arguments
+        let query = ["query"] + arguments, hasSQL = arguments.count > 1 && !arguments[1].hasPrefix("-")
+        return hasSQL || (try? parseAsRoot(query)) != nil ? query : ["shell"] + arguments
     }
 
     /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.

@@ -21,6 +21,8 @@ import TestSupport
         #expect(shell.output.contains("one"))
         let query = try Tool.run(database, "SELECT key FROM t", "--no-key", "--format", "list").expectSuccess()
         #expect(query.output.contains("one"))
+        let last = try Tool.run(database, "--no-key", "--format", "list", "SELECT key FROM t").expectSuccess()
+        #expect(last.output.contains("one"))
         try Tool.run(folder.path("none.db")).expectFailure(64, "no command", "sqlcipherkit create")
         // A command is a command, whatever is in the folder.
         try Tool.run("version").expectSuccess()
@@ -55,17 +57,23 @@ import TestSupport
         if !["\\q", "bye", ".exit", ".q"].contains(line) { #expect(outcome.output.contains("after")) }
     }
 
+    @Test(arguments: [".output --bom x.txt", ".once -x", ".open --new x.db", ".quit 3", ".exit 3"])
+    func optionOfAnotherShellIsRefused(line: String) throws {
+        try Tool.run(["shell", database, "--no-key"], input: line + "\n").expectFailure(64, "line 1: usage: .")
+        #expect(try folder.names().allSatisfy { !$0.hasPrefix("-") })
+    }
+
     @Test(arguments: [
         (".version", "sqlcipherkit version"), (".timeout 100", "busy_timeout"), (".eqp on", "EXPLAIN QUERY PLAN"), (".explain", "EXPLAIN QUERY PLAN"),
         (".dbinfo", "sqlcipherkit info"), (".stats", "sqlcipherkit space"), (".recover", "sqlcipherkit recover"), (".log on", "none"),
         (".load x", "none"), (".excel", ".once"), (".fullschema", ".schema"), (".cd x", "none"), (".sha3sum", "sqlcipherkit diff"),
         (".archive", "none"), (".trace x", "none"), (".session", "none"), (".rekey x", "sqlcipherkit rekey"), (".maxrows 5", ".mode"), (".width 9", "substr"),
         (".columns", ".mode"), (".describe t", ".schema"), (".status", ".mode"), (".show", ".mode"), (".edit", "none"), (".prompt x", "none"),
-        ("\\nothing", "lists the commands"), (".tabels", ".tables"),
+        ("\\nothing", "lists the commands"), ("\\du", "lists the commands"), (".tabels", ".tables"),
     ])
     func dotCommandOfAnotherShellIsNamed(line: String, here: String) throws {
         let outcome = try Tool.run(["shell", database, "--no-key"], input: line + "\n")
-        outcome.expectFailure(64, "line 1: there is no command .", here)
+        outcome.expectFailure(64, "line 1: there is no command \(line.prefix(1))", here)
     }
 
     /// A raw key in each form that people have it in. A passphrase that looks like one stays a passphrase.

@@ -130,12 +130,12 @@ enum DotCommand: String, CaseIterable {
     static func run(_ line: String, in shell: Shell) throws -> Bool {
         let words = words(of: line)
         let name = String(words[0].dropFirst())
-        guard let command = named(name) else {
+        guard let command = line.hasPrefix("\\") ? Self(rawValue: name) : named(name) else {
             let advice = NamesElsewhere.advice(about: name, NamesElsewhere.dotCommands).map { ": \($0)" }
                 ?? Misspelling.nearest(to: name, of: allCases.map(\.rawValue)).map { ": did you mean .\($0)?" }
             throw Failure("there is no command \(words[0])\(advice ?? ": .help lists the commands")", status: .usage)
         }
-        if command == .quit { return false }
+        if command == .quit, words.count == 1 { return false }
         if shell.isSafe, command.reachesOut {
             throw Failure(".\(command.rawValue) reaches files or programs, and --safe refuses that", status: .usage)
         }
@@ -237,6 +237,7 @@ extension DotCommand {
     /// - Returns: false if this is no such command, or its words are wrong.
     func useFile(_ words: [String], _ rest: String, _ shell: Shell) throws -> Bool {
         let words = words.map(\.unquoted)
+        if [.output, .once, .open].contains(self), words.first?.hasPrefix("-") == true { return false }
         switch (self, words.count) {
         case (.output, 0), (.output, 1...): try Output.redirect(to: target(words, rest))
         case (.once, 1...): if let target = target(words, rest) { try shell.once(to: target) }
@@ -250,8 +251,7 @@ extension DotCommand {
             try attachment.attach(to: shell.db, shell.key)
         case (.detach, 1): try shell.db.schema(words[0]).detach()
         case (.open, 1), (.open, 2): try open(words, shell)
-        case (.save, 1): try copy("main", words[0], shell)
-        case (.backup, 1): try copy("main", words[0], shell)
+        case (.save, 1), (.backup, 1): try copy("main", words[0], shell)
         case (.backup, 2): try copy(words[0], words[1], shell)
         case (.restore, 1), (.restore, 2):
             let (name, path) = words.count == 1 ? ("main", words[0]) : (words[0], words[1])
