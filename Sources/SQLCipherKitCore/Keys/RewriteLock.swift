@@ -30,7 +30,13 @@ extension Schema {
 
     package func unlockAfterRewrite(restoring journal: String?) throws {
         // Try twice, so that a temporary failure does not leave the database without its log permanently.
-        do { try unlock(restoring: journal) } catch { try unlock(restoring: journal) }
+        do { try unlock(restoring: journal) } catch {
+            do {
+                // After a failed commit of the mode, SQLite has it in memory alone, and would do nothing the second time.
+                if journal != nil { try setRollbackJournal() }
+                try unlock(restoring: journal)
+            } catch _ { throw error }
+        }
     }
 
     private func unlock(restoring journal: String?) throws {
