@@ -55,13 +55,23 @@ extension SweepScenario {
         _ path: String, _ setting: Setting, _ store: any ObjectStore, _ numbers: [Int], key: DatabaseKey? = nil,
         stored: (Int, Replicator.Position) throws -> Void = { _, _ in }
     ) async throws {
-        let pool = try pool(path, key ?? one(), setting), replica = try await replica(of: pool, in: store)
-        if numbers.isEmpty { try await replica.waitUntilStored(timeout: .seconds(10)) }
-        for number in numbers {
-            try await pool.write { db in try write(number, db) }
-            try stored(number, await replica.waitUntilStored(timeout: .seconds(10)))
+        let pool = try pool(path, key ?? one(), setting)
+        var started: Replicator?
+        do {
+            let replica = try await replica(of: pool, in: store)
+            started = replica
+            if numbers.isEmpty { try await replica.waitUntilStored(timeout: .seconds(10)) }
+            for number in numbers {
+                try await pool.write { db in try write(number, db) }
+                try stored(number, await replica.waitUntilStored(timeout: .seconds(10)))
+            }
+        } catch {
+            // Nothing has the files open when this ends: the next state is written over them.
+            await started?.stop()
+            try? await pool.close()
+            throw error
         }
-        await replica.stop()
+        await started?.stop()
         try await pool.close()
     }
 
