@@ -147,7 +147,8 @@ import TestSupport
         try waitUntil("the log is being written") { try !process.process.isRunning || folder.names().contains("a.db-journal") }
         process.process.interrupt()
         try process.end().expectFailure(130, "interrupted")
-        #expect(try folder.names() == ["a.db", "fill.sql"])
+        // On a fast machine the log may be done, and the store begun.
+        #expect(try folder.names().filter { $0 != "store" } == ["a.db", "fill.sql"])
         try Tool.run(["verify", folder.path("a.db")] + Tool.key).expectSuccess()
     }
 
