@@ -13,12 +13,12 @@ enum Misspelling {
     /// The message about a first argument that is not a command; nil if it is a command or an option.
     static func message(for arguments: some Sequence<String>) -> String? {
         guard let word = arguments.first(where: { _ in true }), !word.isEmpty, !word.hasPrefix("-") else { return nil }
-        let names = commands
-        if names.contains(word) { return nil }
+        if commands.contains(word) { return nil }
         let message = "there is no command '\(word)'"
         if let advice = NamesElsewhere.advice(about: word, NamesElsewhere.arguments) { return "\(message): use \(advice)" }
+        if FileOptions.exists(word) { return nil }
         if word.contains(where: { "./".contains($0) }) { return "\(message), and no file: sqlcipherkit create FILE creates one" }
-        guard let nearest = nearest(to: word, of: names) else { return message }
+        guard let nearest = nearest(to: word, of: commands) else { return message }
         return message + ": did you mean '\(nearest)'?"
     }
 

@@ -72,7 +72,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
             NamesElsewhere.advice(about: first, NamesElsewhere.arguments) == nil, FileOptions.exists(first)
         else { return arguments }
         let query = ["query"] + arguments, hasSQL = arguments.count > 1 && !arguments[1].hasPrefix("-")
-        return hasSQL || (try? parseAsRoot(query)) != nil ? query : ["shell"] + arguments
+        return hasSQL || (try? parseAsRoot(query)) is QueryCommand ? query : ["shell"] + arguments
     }
 
     /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.

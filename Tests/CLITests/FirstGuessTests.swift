@@ -23,6 +23,10 @@ import TestSupport
         #expect(query.output.contains("one"))
         let last = try Tool.run(database, "--no-key", "--format", "list", "SELECT key FROM t").expectSuccess()
         #expect(last.output.contains("one"))
+        // Without SQL, it is the shell that is asked about.
+        let help = try Tool.run("shell", "--help").expectSuccess()
+        #expect(try Tool.run(database, "--help").expectSuccess().output == help.output)
+        try Tool.run(database, "--no-key", "--bogus").expectFailure(64, "--bogus")
         try Tool.run(folder.path("none.db")).expectFailure(64, "no command", "sqlcipherkit create")
         // A command is a command, whatever is in the folder.
         try Tool.run("version").expectSuccess()
